@@ -1687,11 +1687,9 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const i
  * Changes the type of the elements. The fill value is converted; if it does not fit, it becomes the
  * default of the new type. In a specification that is like an array, codecs that are made for the old
  * type, and would make other values of the new one (`fixedscaleoffset`), are left out, unless they were
- * set since.
+ * set since. A copy has the numbers that elements mean by the attribute `_Unsigned`, and goes without it.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_UNSUPPORTED` where
- * the array's elements mean integers of the other sign by the attribute `_Unsigned`, which they would
- * not; those of documents.
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_type(ozarr_spec *spec, ozarr_type type);
 

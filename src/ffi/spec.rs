@@ -166,11 +166,9 @@ pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chun
 /// Changes the type of the elements. The fill value is converted; if it does not fit, it becomes the
 /// default of the new type. In a specification that is like an array, codecs that are made for the old
 /// type, and would make other values of the new one (`fixedscaleoffset`), are left out, unless they were
-/// set since.
+/// set since. A copy has the numbers that elements mean by the attribute `_Unsigned`, and goes without it.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_UNSUPPORTED` where
-/// the array's elements mean integers of the other sign by the attribute `_Unsigned`, which they would
-/// not; those of documents.
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; those of documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozarr_type) -> ozarr_status {
     entry!("ozarr_spec_set_type", { change(spec, &mut |s| s.set_data_type(data_type(r#type, None)?)) })

@@ -8,7 +8,7 @@ mod nodes;
 mod notes;
 
 use super::conventions::missing::missing_of;
-use super::conventions::sign::{UNSIGNED, has_other_sign};
+use super::conventions::sign::meant_type;
 use super::cut_watch::CutWatch;
 use super::document;
 use super::growing::{ReadNodes, cut_shape, read_nodes};
@@ -22,7 +22,7 @@ use super::{
     Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, overlap, path, place, source_state, spec, together, transform, upkeep,
 };
 use crate::codec::complete::compared;
-use crate::dtype::Overflow;
+use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::limits::{collect, extend, push, try_collect};
 use crate::metadata::v3::Document;
@@ -91,8 +91,12 @@ struct NewArray {
     old: ArrayState,
     /// That of an appender behind the old document.
     mark: Vec<u8>,
+    /// The type of the numbers that its elements mean, which are converted.
+    meant: DataType,
     new: ArrayMeta,
     attributes: Map,
+    /// Missing chunks of both hold the same.
+    same_fill: bool,
     /// Chunks keep their bytes.
     same_bytes: bool,
     /// How many objects are copied.
@@ -226,7 +230,7 @@ impl Job<'_> {
         let (from, to) = (self.copier.way.from, self.copier.options.format_of(old.meta.format, old.meta.dialect));
         let mut notes = Vec::new();
         let means_missing = missing_of(&old.meta, &attributes);
-        let has_other_sign = has_other_sign(&attributes, old.meta.data_type);
+        let meant = meant_type(&attributes, old.meta.data_type);
         let mut spec = Spec::like(&old.meta, attributes, Some(to), &mut notes)?;
         let is_like = to == old.meta.format || spec.fill_is_like(&old.meta.fill);
         let missing = if is_like { None } else { Some(missing_chunks(&old)?) };
@@ -236,11 +240,8 @@ impl Job<'_> {
         change(node, &mut spec)?;
         notes.extend_from_slice(spec.left_out());
         let (new, attributes) = spec.resolve_copy()?;
-        if has_other_sign && new.data_type != old.meta.data_type && self.copier.options.overflow == Overflow::Saturate {
-            let e = err!(Unsupported, "elements of {} mean others by this attribute: let them wrap", old.meta.data_type.name());
-            return Err(e.at_field(UNSIGNED));
-        }
-        if is_missing_lost(&old.meta, means_missing, (&new, &attributes)) {
+        let meant = if new.data_type == old.meta.data_type { new.data_type } else { meant };
+        if is_missing_lost((&old.meta, meant), means_missing, (&new, &attributes)) {
             notes.push(MISSING_LOST[usize::from(to == Format::V2)].into());
         }
         if new.shape != old.meta.shape {
@@ -249,7 +250,7 @@ impl Job<'_> {
         }
         let lenient = from.options().clipped || from.options().empty_is_missing;
         let transforms = transform::transforms(&old.meta)? || transform::transforms(&new)?;
-        let same_fill = same_fill(&old.meta, &new)?;
+        let same_fill = same_fill((&old.meta, meant), &new)?;
         let same_bytes = !lenient
             && !transforms
             && same_form(&old.meta, &new)
@@ -260,14 +261,25 @@ impl Job<'_> {
             notes.push("zfp rounds the elements once more, as their chunks are encoded anew".into());
         }
         if !(same_fill && old.meta.grid == new.grid)
-            && changes_fill(&old.meta, &new)?
+            && changes_fill((&old.meta, meant), &new)?
             && (is_sharded(&old.meta) || missing_chunks(&old)? > 0)
         {
             notes.push(FILL_CHANGED.into());
         }
         let room = NOTES.saturating_sub(self.report.notes.len());
         self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
-        Ok(New::Array(Box::new(NewArray { old, mark, new, attributes, same_bytes, objects: 0, memory: 0, any_thread: false })))
+        Ok(New::Array(Box::new(NewArray {
+            old,
+            mark,
+            meant,
+            new,
+            attributes,
+            same_fill,
+            same_bytes,
+            objects: 0,
+            memory: 0,
+            any_thread: false,
+        })))
     }
 
     fn run(
@@ -363,7 +375,7 @@ fn is_consolidated(store: &Store, node: &str) -> Result<bool> {
 }
 
 /// Whether missing chunks of both hold the same. Those of null hold anything, to other readers.
-fn same_fill(old: &ArrayMeta, new: &ArrayMeta) -> Result<bool> {
+fn same_fill((old, meant): (&ArrayMeta, DataType), new: &ArrayMeta) -> Result<bool> {
     if old.fill.defined && !new.fill.defined {
         return Ok(false);
     }
@@ -372,7 +384,7 @@ fn same_fill(old: &ArrayMeta, new: &ArrayMeta) -> Result<bool> {
         return Ok(old.fill.try_element(old.data_type)? == wanted);
     }
     // Converted as the elements would be.
-    match spec::converted_fill(&old.fill, old.data_type, new.data_type)? {
+    match spec::converted_fill(&old.fill, meant, new.data_type)? {
         Some(fill) => Ok(fill.try_element(new.data_type)? == wanted),
         None => Ok(false),
     }

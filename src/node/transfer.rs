@@ -7,7 +7,7 @@ use super::state::ArrayState;
 use super::stored_chunks::each_chunk;
 use super::trail::Trail;
 use super::{NodeKind, Store, draft, path, together};
-use crate::dtype::Overflow;
+use crate::dtype::{DataType, Overflow};
 use crate::engine::pool::Pool;
 use crate::engine::rechunk::{self, Rechunk};
 use crate::engine::{BoundArray, tasks};
@@ -342,6 +342,11 @@ impl Elements {
         boxes.sort_unstable();
         boxes.dedup();
         Ok(Elements { rechunk, boxes: Some(boxes) })
+    }
+
+    /// The bits of the elements of `old` are those of numbers of this type, which are converted.
+    pub fn meaning(self, meant: DataType) -> Elements {
+        Elements { rechunk: self.rechunk.meaning(meant), ..self }
     }
 
     /// The number of chunks that are written.

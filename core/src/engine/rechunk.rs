@@ -14,6 +14,7 @@ use super::shard_stream::ShardWriter;
 use super::tasks::{self, Running};
 use super::{Memory, Overflow, Selection};
 use crate::codec::{BoundChain, Sharded};
+use crate::dtype::DataType;
 use crate::dtype::variable::{self, VarItem};
 use crate::error::{Result, bail};
 use crate::grid::Grid;
@@ -36,6 +37,8 @@ const THREAD: u64 = 6 << 20;
 pub struct Rechunk {
     source: Arc<BoundArray>,
     dest: Arc<BoundArray>,
+    /// The type of the numbers that the source's elements mean.
+    meant: DataType,
     boxes: RechunkPlan,
     /// Bytes of an element in memory, those that it points to among them.
     item: u64,
@@ -82,7 +85,13 @@ impl Rechunk {
         let all = bytes(&dest.shape, stored).saturating_mul(8);
         let one = (read.saturating_add(write).saturating_mul(2)).saturating_add(shard).saturating_add(THREAD).saturating_mul(2);
         let enough = all.max(one);
-        Ok(Rechunk { source, dest, boxes, item, room, width, enough, overflow, spare: Mutex::default() })
+        let meant = source.data_type;
+        Ok(Rechunk { source, dest, meant, boxes, item, room, width, enough, overflow, spare: Mutex::default() })
+    }
+
+    /// The bits of the source's elements are those of numbers of this type, of the same size, which are converted.
+    pub fn meaning(self, meant: DataType) -> Rechunk {
+        Rechunk { meant, ..self }
     }
 
     /// Returns the bytes of memory with which the array is copied as with any more: all of it is one box.
@@ -163,7 +172,7 @@ impl Rechunk {
         let selection = Selection::new(&self.source.shape, &signed(start), &signed(shape), None)?;
         // SAFETY: the buffer lives, unaliased, until the call has returned.
         unsafe { super::read(&self.source, &selection, &memory) }?;
-        let result = then(&selection, &memory);
+        let result = then(&selection, &Memory { data_type: self.meant, ..memory });
         lock(&self.spare).push(buffer);
         result
     }

@@ -1,10 +1,10 @@
 //! What the numbers of an array mean: packing, missing values and units of time, by its attributes.
 //! Conventions: CF 2.5.1 and 8.1; xarray, "Zarr Encoding Specification", for `_FillValue`.
 
-use super::missing::{FILL, is_no_number, missing_of, missing_value};
-use super::sign;
+use super::missing::{FILL, is_no_number, missing_of, missing_value, stored_value};
+use super::sign::{has_other_sign, meant_type};
 use super::time::{Calendar, TimeUnits};
-use crate::dtype::coding::{Coding, NOT_A_TIME, Rule, of_other_sign};
+use crate::dtype::coding::{Coding, NOT_A_TIME, Rule};
 use crate::dtype::transfer::Transfer;
 use crate::dtype::{DataType, Element, ElementType, Kind, Overflow, Run, zeros};
 use crate::engine::{self, Memory, Selection};
@@ -37,7 +37,7 @@ impl Array {
 
     /// Whether signed integers are stored in place of unsigned ones or, by servers that know no signed bytes, the other way round.
     fn has_other_sign(&self) -> Result<bool> {
-        Ok(sign::has_other_sign(&*self.attributes().view()?, self.data_type()))
+        Ok(has_other_sign(&*self.attributes().view()?, self.data_type()))
     }
 
     /// The units of time in which the array counts, once it is unpacked, by its attributes `units` and `calendar`; an array of `datetime64` by
@@ -95,7 +95,7 @@ impl Array {
         if data_type.kind() == Kind::Time {
             missing.push(Element::from_slice(&NOT_A_TIME.to_ne_bytes()));
         }
-        let meant = if self.has_other_sign()? { of_other_sign(data_type) } else { data_type };
+        let meant = meant_type(&attributes, data_type);
         let state = self.state();
         if self.format() == Format::V2 && state.meta.fill.defined {
             missing.push(state.meta.fill.try_element(data_type)?);
@@ -107,12 +107,10 @@ impl Array {
                 Some(value) => std::slice::from_ref(value),
             };
             for value in values {
-                let element = missing_value(data_type, value).ok_or_else(|| {
+                let element = stored_value((data_type, meant), value).ok_or_else(|| {
                     err!(Metadata, "the array {:?} has {name} {}, which is no {}", self.path(), brief(value), data_type.name())
                         .at_field(name)
                 })?;
-                // What does not fit the stored type may be the number that is meant.
-                let element = element.or_else(|| missing_value(meant, value).flatten());
                 missing.extend(element.filter(|e| !missing.contains(e)));
             }
         }

@@ -7,6 +7,7 @@ use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, Element, Kind, Real};
 use crate::metadata::v2::DIMENSIONS;
 use crate::metadata::{ArrayMeta, Format, Map, Value, json};
+use crate::node::conventions::sign::meant_type;
 use crate::node::spec::converted_fill;
 
 /// The attribute with the value that means "missing" in version 3.
@@ -81,15 +82,16 @@ pub(in crate::node) fn missing_of(meta: &ArrayMeta, attributes: &Map) -> Option<
     if meta.format == Format::V2 && meta.fill.defined && attributes.contains_key(DIMENSIONS) {
         return Some(meta.fill.element(meta.data_type));
     }
-    attributes.get(FILL).and_then(|value| missing_value(meta.data_type, value)).flatten()
+    let types = (meta.data_type, meant_type(attributes, meta.data_type));
+    attributes.get(FILL).and_then(|value| stored_value(types, value)).flatten()
 }
 
-/// Makes the attribute that says what is missing one of another type: each type has a form of its own, and readers refuse the others. It goes
-/// where the type has no such value.
-pub(in crate::node) fn missing_to_type(attributes: &mut Map, (old, new): (DataType, DataType), format: Format) {
-    let told = attributes.get(FILL).filter(|_| is_number(old));
-    let Some(told) = told.and_then(|value| missing_value(old, value)) else { return };
-    let missing = told.filter(|_| is_number(new)).and_then(|missing| converted_fill(&Fill::from_bytes(&missing), old, new).ok()?);
+/// Makes the attribute that says what is missing, of elements of `stored` that mean numbers of `meant`, one of another type: each type has a form of
+/// its own, and readers refuse the others. It goes where the type has no such value.
+pub(in crate::node) fn missing_to_type(attributes: &mut Map, (stored, meant): (DataType, DataType), new: DataType, format: Format) {
+    let told = attributes.get(FILL).filter(|_| is_number(stored));
+    let Some(told) = told.and_then(|value| stored_value((stored, meant), value)) else { return };
+    let missing = told.filter(|_| is_number(new)).and_then(|missing| converted_fill(&Fill::from_bytes(&missing), meant, new).ok()?);
     match missing.and_then(|missing| fill_attribute(format, new, &missing.element(new))) {
         Some(value) => drop(attributes.insert(FILL.into(), value)),
         None => drop(attributes.shift_remove(FILL)),
@@ -138,6 +140,11 @@ pub(super) fn missing_value(data_type: DataType, value: &Value) -> Option<Option
         },
         _ => read(value).map(Some),
     }
+}
+
+/// The element that an attribute's value means, as [`missing_value`] tells it; a number that does not fit the stored type may be the one that is meant.
+pub(super) fn stored_value((stored, meant): (DataType, DataType), value: &Value) -> Option<Option<Element>> {
+    Some(missing_value(stored, value)?.or_else(|| missing_value(meant, value).flatten()))
 }
 
 /// NaN and the infinities, which JSON has no numbers for.

@@ -6,7 +6,7 @@ use super::super::state::{ArrayState, Handling};
 use super::super::stored_chunks::each_chunk;
 use super::super::transfer::{Elements, Moves, Way, at_node, moved_path};
 use super::super::{cut, hierarchy, path, together};
-use super::{At, Copier, Job, Last, New, NewArray, RechunkReport, consolidate_as, same_fill};
+use super::{At, Copier, Job, Last, New, NewArray, RechunkReport, consolidate_as};
 use crate::engine::rechunk::DEFAULT_MEMORY;
 use crate::engine::tasks::{self, Running};
 use crate::error::{Error, Result};
@@ -214,8 +214,8 @@ impl Copier<'_> {
         let target = moved_path(node, &self.from_path, place);
         let source = array.old.bound(node)?;
         let dest = ArrayState::new(to, &target, array.new.clone(), &Handling::default())?.bound(&target)?;
-        let same_fill = same_fill(&array.old.meta, &array.new)?;
-        Elements::new((&array.old, &source), &dest, same_fill, (memory, self.options.overflow))
+        let elements = Elements::new((&array.old, &source), &dest, array.same_fill, (memory, self.options.overflow))?;
+        Ok(elements.meaning(array.meant))
     }
 
     /// The memory that an array gets which is copied together with others.

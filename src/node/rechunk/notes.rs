@@ -1,8 +1,8 @@
 //! What is told of a copy whose elements are not, or do not mean, what they were.
 
 use crate::codec::chain::Chain;
-use crate::dtype::Element;
 use crate::dtype::fill::Fill;
+use crate::dtype::{DataType, Element};
 use crate::error::Result;
 use crate::limits::readable;
 use crate::metadata::extension::Extension;
@@ -17,14 +17,18 @@ pub(super) const MISSING_LOST: [&str; 2] = [
     "the fill value, which means \"missing\" in zarr_format 2, is another one: what was missing is not any more",
 ];
 
-/// Whether the elements that mean "missing" in an array do not in its copy, of another type, or of version 2 as the array.
-pub(super) fn is_missing_lost(old: &ArrayMeta, missing: Option<Element>, (new, attributes): (&ArrayMeta, &Map)) -> bool {
+/// Whether the elements that mean "missing" in an array, whose numbers are of `meant`, do not in its copy, of another type, or of version 2 as the array.
+pub(super) fn is_missing_lost(
+    (old, meant): (&ArrayMeta, DataType),
+    missing: Option<Element>,
+    (new, attributes): (&ArrayMeta, &Map),
+) -> bool {
     let Some(missing) = missing else { return false };
     if new.data_type == old.data_type && (old.format, new.format) != (Format::V2, Format::V2) {
         return false;
     }
     // Only a number means "missing".
-    let converted = converted_fill(&Fill::from_bytes(&missing), old.data_type, new.data_type).unwrap_or_default();
+    let converted = converted_fill(&Fill::from_bytes(&missing), meant, new.data_type).unwrap_or_default();
     converted.is_none_or(|fill| Some(fill.element(new.data_type)) != missing_of(new, attributes))
 }
 
@@ -48,12 +52,12 @@ pub(super) const FILL_CHANGED: &str =
     "the codecs change the fill value: elements that were not stored are others in chunks where they are stored";
 
 /// Whether the codecs of the copy make another value of the fill value of the array.
-pub(super) fn changes_fill(old: &ArrayMeta, new: &ArrayMeta) -> Result<bool> {
+pub(super) fn changes_fill((old, meant): (&ArrayMeta, DataType), new: &ArrayMeta) -> Result<bool> {
     if !old.fill.defined {
         return Ok(false);
     }
     let Some(fill) =
-        (if old.data_type == new.data_type { Some(old.fill.clone()) } else { converted_fill(&old.fill, old.data_type, new.data_type)? })
+        (if old.data_type == new.data_type { Some(old.fill.clone()) } else { converted_fill(&old.fill, meant, new.data_type)? })
     else {
         return Ok(false);
     };

@@ -2,28 +2,29 @@
 
 use super::{FillSetting, Spec, converted_fill};
 use crate::codec::parse::takes_bytes;
-use crate::dtype::coding::of_other_sign;
+use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
-use crate::dtype::{DataType, Kind};
-use crate::error::{Result, err};
+use crate::error::Result;
 use crate::metadata::extension::Extension;
 use crate::metadata::v2::DIMENSIONS;
 use crate::metadata::{Format, Map};
 use crate::node::codec_edit;
 use crate::node::compression::Compressor;
 use crate::node::conventions::missing::{is_number, missing_to_type};
-use crate::node::conventions::sign::{UNSIGNED, has_other_sign};
+use crate::node::conventions::sign::{UNSIGNED, meant_type};
 use crate::node::follow_type::{Walk, is_shuffle_of_lengths};
 
 /// The attribute with the digest of the elements, which is one of their type, too.
 pub const DIGEST: &str = "ozarr_digest";
 
 impl Spec {
-    /// The type of the elements. The fill value is converted; where it does not fit, it becomes the type's own. Of the codecs of an array that is
-    /// copied those are left out that would make other values of the new type's, but for those that the caller has named.
+    /// The type of the elements. The fill value is converted; where it does not fit, it becomes the type's own. In an array that is copied it is that
+    /// of the numbers that elements mean (`_Unsigned`), and codecs are left out that would make other values of the new type's, but for those that the
+    /// caller has named.
     pub fn set_data_type(&mut self, data_type: DataType) -> Result<()> {
         let fresh = Spec::new(data_type, &self.shape)?;
         let (old, new) = (self.data_type.native(), fresh.data_type.native());
+        let meant = if self.loose { meant_type(&self.attributes, old) } else { old };
         if let FillSetting::Element(fill) = &self.fill
             && old != new
         {
@@ -32,35 +33,23 @@ impl Spec {
             let none = if is_copy && new.is_number() { FillSetting::Element(Fill::undefined()) } else { fresh.fill };
             let is_named = self.dimension_names.is_some() || self.attributes.contains_key(DIMENSIONS);
             let is_none = is_copy && new == DataType::Bool && is_number(old) && is_named;
-            self.fill = converted_fill(fill, old, new)?.filter(|_| !is_none).map_or(none, FillSetting::Element);
+            self.fill = converted_fill(fill, meant, new)?.filter(|_| !is_none).map_or(none, FillSetting::Element);
         }
         if self.loose && old != new {
-            self.change_attributes((old, new))?;
+            self.change_attributes((old, meant), new);
         }
         self.data_type = fresh.data_type;
         self.change_kind((old, new))?;
         if self.loose && old != new { self.change_codecs((old, new)) } else { Ok(()) }
     }
 
-    /// Lets the attributes that speak of elements follow the type, or leaves them out. Errors: `Unsupported`.
-    fn change_attributes(&mut self, (old, new): (DataType, DataType)) -> Result<()> {
-        let has_bits = matches!(new.kind(), Kind::Int | Kind::UInt) && new.size() == old.size();
-        if has_other_sign(&self.attributes, old) && !has_bits {
-            let meant = of_other_sign(old).name();
-            let e = err!(
-                Unsupported,
-                "elements of {} mean {meant} by this attribute, and would not as {}: make them {meant} first, by wrapping",
-                old.name(),
-                new.name()
-            );
-            return Err(e.at_field(UNSIGNED));
-        }
+    /// Lets the attributes that speak of elements, of `old` for numbers of `meant`, follow the type, or leaves them out.
+    fn change_attributes(&mut self, (old, meant): (DataType, DataType), new: DataType) {
         self.attributes.shift_remove(UNSIGNED);
         if self.attributes.shift_remove(DIGEST).is_some() {
             self.left_out.push(format!("the attribute {DIGEST:?} is left out: it is that of elements of {}", old.name()));
         }
-        missing_to_type(&mut self.attributes, (old, new), self.format.unwrap_or(Format::V3));
-        Ok(())
+        missing_to_type(&mut self.attributes, (old, meant), new, self.format.unwrap_or(Format::V3));
     }
 
     /// Gives version 2's codecs one of objects where elements become of variable length, and takes it away where they were.
