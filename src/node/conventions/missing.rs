@@ -88,7 +88,7 @@ pub(in crate::node) fn missing_of(meta: &ArrayMeta, attributes: &Map) -> Option<
 
 /// Makes the attribute that says what is missing, of elements of `stored` that mean numbers of `meant`, one of another type: each type has a form of
 /// its own, and readers refuse the others. It goes where the type has no such value.
-pub(in crate::node) fn missing_to_type(attributes: &mut Map, (stored, meant): (DataType, DataType), new: DataType, format: Format) {
+pub(super) fn missing_to_type(attributes: &mut Map, (stored, meant): (DataType, DataType), new: DataType, format: Format) {
     let told = attributes.get(FILL).filter(|_| is_number(stored));
     let Some(told) = told.and_then(|value| stored_value((stored, meant), value)) else { return };
     let missing = told.filter(|_| is_number(new)).and_then(|missing| converted_fill(&Fill::from_bytes(&missing), meant, new).ok()?);

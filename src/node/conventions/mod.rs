@@ -13,6 +13,7 @@ mod nczarr_type;
 pub(super) mod nczarr_update;
 pub mod ome;
 mod open_variable;
+pub(in crate::node) mod retyped;
 pub(in crate::node) mod sign;
 pub mod time;
 pub mod variable;

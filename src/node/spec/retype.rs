@@ -10,7 +10,8 @@ use crate::metadata::v2::DIMENSIONS;
 use crate::metadata::{Format, Map};
 use crate::node::codec_edit;
 use crate::node::compression::Compressor;
-use crate::node::conventions::missing::{is_number, missing_to_type};
+use crate::node::conventions::missing::is_number;
+use crate::node::conventions::retyped::values_to_type;
 use crate::node::conventions::sign::{UNSIGNED, meant_type};
 use crate::node::follow_type::{Walk, is_shuffle_of_lengths};
 
@@ -49,7 +50,7 @@ impl Spec {
         if self.attributes.shift_remove(DIGEST).is_some() {
             self.left_out.push(format!("the attribute {DIGEST:?} is left out: it is that of elements of {}", old.name()));
         }
-        missing_to_type(&mut self.attributes, (old, meant), new, self.format.unwrap_or(Format::V3));
+        self.left_out.extend(values_to_type(&mut self.attributes, (old, meant), new, self.format.unwrap_or(Format::V3)));
     }
 
     /// Gives version 2's codecs one of objects where elements become of variable length, and takes it away where they were.

@@ -1,0 +1,137 @@
+//! Attributes with values of an array's elements, where a copy of the array has elements of another type.
+//! Conventions: CF 2.5.1, 3.5 and 8.1; netCDF's best practices, "Unsigned Data".
+
+use super::missing::{is_number, missing_to_type, missing_value, stored_value};
+use crate::dtype::fill::Fill;
+use crate::dtype::{DataType, Kind, Real};
+use crate::metadata::{Format, Map, Value, json};
+use crate::node::spec::converted_fill;
+
+/// The attribute with values that mean "missing", beside `_FillValue`.
+const MISSING: &str = "missing_value";
+
+/// Other attributes with values of the stored type.
+const STORED: [&str; 5] = ["valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"];
+
+/// An attribute with what elements mean, which are values of the stored type only where that is not scaled.
+const MEANT: &str = "actual_range";
+
+/// The types of an array's elements: as they are stored, and of the numbers that they mean.
+type Types = (DataType, DataType);
+
+/// Lets the attributes with values of elements follow another type. Returns what is to be told of values that mean "missing", and that it lacks.
+pub(in crate::node) fn values_to_type(attributes: &mut Map, types: Types, new: DataType, format: Format) -> Option<String> {
+    missing_to_type(attributes, types, new, format);
+    let (stored, meant) = types;
+    if meant != stored {
+        let is_scaled = ["scale_factor", "add_offset"].into_iter().any(|name| attributes.contains_key(name));
+        for name in STORED.into_iter().chain((!is_scaled).then_some(MEANT)) {
+            if let Some(value) = attributes.get_mut(name)
+                && let Some(followed) = of_each(value, |item| Some(as_meant(types, item)))
+            {
+                *value = followed;
+            }
+        }
+    }
+    let (value, mut lost) = (attributes.get(MISSING).filter(|_| is_number(stored) && stored.kind() != Kind::Complex)?, Vec::new());
+    let kept = of_each(value, |item| {
+        let kept = missing_in(types, new, item);
+        lost.extend(kept.is_none().then(|| json::brief(item)));
+        kept
+    });
+    match kept {
+        Some(kept) => drop(attributes.insert(MISSING.into(), kept)),
+        None => drop(attributes.shift_remove(MISSING)),
+    }
+    let told = || format!("{MISSING} {} is no value of {}: what was missing by it is not any more", lost.join(", "), new.name());
+    (!lost.is_empty()).then(told)
+}
+
+/// A value, or each of a list, as `follow` has it; those that have none go. `None` where none is left.
+fn of_each(value: &Value, mut follow: impl FnMut(&Value) -> Option<Value>) -> Option<Value> {
+    let Value::Array(items) = value else { return follow(value) };
+    let kept: Vec<Value> = items.iter().filter_map(follow).collect();
+    (items.is_empty() || !kept.is_empty()).then(|| Value::Array(kept.into()))
+}
+
+/// The number that a value of the stored type means; any other value as it is.
+fn as_meant((stored, meant): Types, item: &Value) -> Value {
+    let element = missing_value(stored, item).flatten();
+    element.and_then(|element| Fill::from_bytes(&element).to_json_v3(meant).ok()).unwrap_or_else(|| item.clone())
+}
+
+/// A value that means "missing" as one of another type: as it is, where that is the same number, or where no element ever was that value. `None` where
+/// the type has no such number.
+fn missing_in(types: Types, new: DataType, item: &Value) -> Option<Value> {
+    let Some(element) = stored_value(types, item).flatten() else { return Some(item.clone()) };
+    let fill = converted_fill(&Fill::from_bytes(&element), types.1, new).ok()?.filter(|_| is_number(new))?;
+    let number = match Real::load(new, &fill.element(new)) {
+        Some(Real::Float(value)) => Some(Value::Number(json::number(value))),
+        _ => fill.to_json_v3(new).ok(),
+    };
+    Some(number.filter(|number| number.as_f64() != item.as_f64()).unwrap_or_else(|| item.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use DataType::{Bool, Float32, Float64, Int8, Int16, Int64, UInt8, UInt16};
+
+    fn followed(attributes: &str, types: Types, new: DataType) -> (String, Option<String>) {
+        let mut attributes = json::parse_object(attributes.as_bytes(), 10_000).unwrap();
+        let told = values_to_type(&mut attributes, types, new, Format::V3);
+        (Value::Object(attributes).to_string(), told)
+    }
+
+    #[test]
+    fn values_of_the_stored_type_become_the_numbers_that_they_mean() {
+        let (unsigned, signed) = ((Int8, UInt8), (UInt8, Int8));
+        for (types, new, attributes, wanted) in [
+            (unsigned, UInt8, r#"{"valid_min":0,"valid_max":-2}"#, r#"{"valid_min":0,"valid_max":254}"#),
+            (unsigned, Int16, r#"{"valid_range":[1,-2],"units":"K"}"#, r#"{"valid_range":[1,254],"units":"K"}"#),
+            (unsigned, Float32, r#"{"flag_values":[1,-128],"flag_masks":[-1]}"#, r#"{"flag_values":[1,128],"flag_masks":[255]}"#),
+            (unsigned, UInt8, r#"{"valid_max":254,"valid_min":"low"}"#, r#"{"valid_max":254,"valid_min":"low"}"#),
+            (unsigned, UInt8, r#"{"missing_value":-1}"#, r#"{"missing_value":255}"#),
+            (unsigned, Int16, r#"{"missing_value":[-1,255,0]}"#, r#"{"missing_value":[255,255,0]}"#),
+            (unsigned, UInt8, r#"{"_FillValue":-1,"missing_value":-1}"#, r#"{"_FillValue":255,"missing_value":255}"#),
+            // Of numbers that are not scaled alone.
+            (unsigned, UInt8, r#"{"actual_range":[0,-1]}"#, r#"{"actual_range":[0,255]}"#),
+            (unsigned, UInt8, r#"{"actual_range":[0,-1],"add_offset":-9}"#, r#"{"actual_range":[0,-1],"add_offset":-9}"#),
+            (signed, Int8, r#"{"valid_range":[128,127],"missing_value":255}"#, r#"{"valid_range":[-128,127],"missing_value":-1}"#),
+            ((Int16, UInt16), UInt8, r#"{"valid_max":-1}"#, r#"{"valid_max":65535}"#),
+            // Numbers that mean themselves stay.
+            ((Int8, Int8), Int16, r#"{"valid_max":-1,"flag_values":[-1]}"#, r#"{"valid_max":-1,"flag_values":[-1]}"#),
+        ] {
+            assert_eq!(followed(attributes, types, new), (wanted.into(), None), "{types:?} {new:?} {attributes}");
+        }
+    }
+
+    #[test]
+    fn values_that_mean_missing_are_the_elements_of_the_copy_or_go_and_are_told() {
+        for (stored, new, value, wanted, lost) in [
+            (Int16, UInt8, "-999", None, "-999"),
+            (Int16, UInt8, "[-999,7]", Some("[7]"), "-999"),
+            (Int16, UInt8, "[-999,-998]", None, "-999, -998"),
+            (Int16, Bool, "0", None, "0"),
+            (Float64, Int16, "-9.5", None, "-9.5"),
+            (Float32, Int16, "NaN", None, "NaN"),
+            (Float32, Int16, "-999.0", Some("-999.0"), ""),
+            (Int16, Float32, "-999", Some("-999"), ""),
+            (Int64, Float32, "16777217", Some("16777216.0"), ""),
+            // The element is the nearest one.
+            (Float64, Float32, "1e20", Some("1.0000000200408773e20"), ""),
+            (Float32, Float64, "1e20", Some("1.0000000200408773e20"), ""),
+            (Float32, Float64, "NaN", Some("NaN"), ""),
+            // What no element ever was.
+            (UInt8, Int16, "-999", Some("-999"), ""),
+            (Int16, UInt8, r#""none""#, Some(r#""none""#), ""),
+            (Int16, UInt8, "[]", Some("[]"), ""),
+        ] {
+            let (found, told) = followed(&format!(r#"{{"missing_value":{value}}}"#), (stored, stored), new);
+            let wanted = wanted.map_or("{}".into(), |wanted| format!(r#"{{"missing_value":{wanted}}}"#));
+            let at = format!("{stored:?} {new:?} {value}");
+            assert_eq!((found, told.is_some()), (wanted, !lost.is_empty()), "{at}");
+            assert!(told.is_none_or(|told| told.starts_with(&format!("missing_value {lost} is no value of {}: ", new.name()))), "{at}");
+        }
+    }
+}
