@@ -61,7 +61,7 @@ impl Walk<'_> {
                     continue;
                 }
                 let stays = self.keeps(&name, &mut codec);
-                let is_other_kind = matches!(name.as_str(), "bytes" | "vlen-utf8" | "vlen-bytes") && old.is_variable() != new.is_variable();
+                let is_other_kind = matches!(id_of(&name), "bytes" | "vlen-utf8" | "vlen-bytes") && serial.name != id_of(&name);
                 match stays {
                     true if !is_other_kind => {}
                     false if name != "packbits" && !compresses_numbers(&name) => continue,

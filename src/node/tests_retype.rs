@@ -2,6 +2,7 @@
 
 use super::tests::{memory, own, put};
 use super::*;
+use crate::dtype::variable::VarItem;
 use crate::dtype::{DataType, Overflow};
 use crate::engine::{Memory, Selection};
 use crate::error::{ErrorKind, Result};
@@ -213,6 +214,47 @@ fn a_fill_value_that_the_codecs_change_stays_where_whole_chunks_are_missing_and_
         }
         if name != "smaller chunks" {
             assert_eq!(report.notes.iter().any(|note| note.contains(told)), is_told, "{name}: {:?}", report.notes);
+        }
+    }
+}
+
+#[test]
+fn a_copy_of_strings_as_bytes_and_back_has_the_same_bytes_in_each_version_and_bytes_that_are_no_text_are_an_error() {
+    use DataType::{VarBytes, VarText};
+    use Format::{V2, V3};
+    let valid: [&[u8]; 5] = ["größe".as_bytes(), b"", b"a\0b", b"end\0", b"long enough to be kept apart"];
+    for (old, new, elements, wanted) in [
+        (VarText, VarBytes, valid, Ok(())),
+        (VarBytes, VarText, valid, Ok(())),
+        (VarBytes, VarText, [b"a", b"\xff", b"", b"", b""], Err(ErrorKind::Range)),
+    ] {
+        for (from_format, to_format) in [(V2, V2), (V2, V3), (V3, V2), (V3, V3)] {
+            let (from, to, at) = (memory(), memory(), format!("{old:?} {new:?} {from_format:?} {to_format:?}"));
+            let mut spec = Spec::new(old, &[9]).unwrap();
+            spec.set_format(from_format).unwrap();
+            spec.set_chunks(&[3]).unwrap();
+            let source = Array::create(&from, "a", &spec, Create::New).unwrap();
+            let mut items = elements.map(VarItem::new);
+            let part = Selection::new(&[9], &[0], &[5], None).unwrap();
+            let memory = Memory { arena: Some(Default::default()), ..Memory::of(&mut items, &[5], old) };
+            own!(source.write(&part, &memory).unwrap());
+            let options = RechunkOptions { format: Some(to_format), ..RechunkOptions::default() };
+            let change = |spec: &mut Spec| spec.set_chunks(&[2]).and_then(|()| spec.set_data_type(new));
+            let done = copied(&from, &to, options, &change);
+            assert_eq!(done.as_ref().map(|_| ()).map_err(|e| e.kind()), wanted, "{at}");
+            if done.is_ok() {
+                let copy = Array::open(&to, "a").unwrap();
+                assert_eq!(copy.data_type(), new, "{at}");
+                let (mut found, shape) = ([VarItem::EMPTY; 9], copy.shape());
+                let memory = Memory { arena: Some(Default::default()), ..Memory::of(&mut found, &shape, new) };
+                own!(copy.read(&Selection::all(&shape), &memory).unwrap());
+                // SAFETY: the arena lives as long as the memory.
+                let bytes = found.iter().map(|item| unsafe { item.bytes() });
+                assert!(bytes.eq(valid.into_iter().chain([&b""[..]; 4])), "{at}");
+                // What is read has the type of the array, or none that keeps bytes.
+                let refused = own!(copy.read(&Selection::all(&shape), &Memory { data_type: old, ..memory.clone() }));
+                assert_eq!(refused.unwrap_err().kind(), ErrorKind::Type, "{at}");
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct TextTransfer {
 
 impl TextTransfer {
     /// The conversion, if both are text. Bytes become items that point into the source, so that is for sources that stay; code points
-    /// become items that point into memory which goes with the conversion.
+    /// become items that point into memory which goes with the conversion; items point to what they pointed to.
     pub fn new(from: ElementType, to: ElementType) -> Option<TextTransfer> {
         use DataType::*;
         let fixed = |t: DataType| matches!(t, Bytes(_) | CText(_) | Chars(_));
@@ -29,7 +29,7 @@ impl TextTransfer {
             (Text(_), Text(_)) => true,
             (a, b) if fixed(a) => fixed(b) || matches!(b, Text(_) | VarText | VarBytes),
             (Text(_) | VarText | VarBytes, b) if fixed(b) => true,
-            (VarText, Text(_)) | (Text(_), VarText) => true,
+            (VarText, Text(_) | VarBytes) | (Text(_) | VarBytes, VarText) => true,
             _ => false,
         };
         let keeps = matches!((from.data_type, to.data_type), (Text(_), VarText));
@@ -365,6 +365,17 @@ mod tests {
             dst[1].bytes()
         };
         assert_eq!(value, b"ab");
+        for (from, to, bytes, is_taken) in [
+            (VarText, VarBytes, text, true),
+            (VarBytes, VarText, text, true),
+            (VarBytes, VarText, &[0x61, 0xff], false),
+            (VarText, VarBytes, b"ab\0", true),
+        ] {
+            let converted = convert(from, to, &item(bytes));
+            // SAFETY: one item, which points to bytes that are there.
+            let found = converted.map(|element| unsafe { variable::items(&element).next().unwrap().bytes().to_vec() });
+            assert_eq!(found, if is_taken { Ok(bytes.to_vec()) } else { Err(1) }, "{from:?} {to:?} {bytes:?}");
+        }
         assert!(Transfer::new(Text(3).into(), VarBytes.into()).is_err() && Transfer::new(VarBytes.into(), Text(3).into()).is_err());
     }
 

@@ -144,8 +144,9 @@ pub(super) fn check_types(memory: DataType, file: DataType, way: Use) -> Result<
     if from.kind() == Kind::Complex && to.kind() != Kind::Complex {
         bail!(Type, "{} cannot be converted to {}: the imaginary part would be lost", from.name(), to.name());
     }
-    if way == Use::Destination && to.is_variable() && !from.is_variable() {
-        bail!(Type, "{} cannot be read as {}: nothing would keep the bytes", from.name(), to.name());
+    if way == Use::Destination && to.is_variable() && from.in_memory() != to.in_memory() {
+        let why = if from.is_variable() { "" } else { ": nothing would keep the bytes" };
+        bail!(Type, "{} cannot be read as {}{why}", from.name(), to.name());
     }
     check_memory(memory, file)
 }

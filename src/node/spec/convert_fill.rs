@@ -51,12 +51,12 @@ fn convert_text(from: DataType, text: &[u8], to: DataType) -> Result<Fill> {
     if !matches!(from, DataType::VarText | DataType::VarBytes) {
         bail!(Type, "a value of {} is given as JSON: set the member \"fill_value\" of the document", from.name());
     }
-    if from == DataType::VarText
+    if [from, to].contains(&DataType::VarText)
         && let Err(e) = std::str::from_utf8(text)
     {
         bail!(Range, "the text is not UTF-8 at byte {}", e.valid_up_to());
     }
-    if from == to {
+    if matches!(to, DataType::VarText | DataType::VarBytes) {
         return Fill::variable(text);
     }
     let transfer = Transfer::new(ElementType::native(from), ElementType::native(to))?;
@@ -103,6 +103,8 @@ mod tests {
             (VarText, "öx", Text(3), &points),
             (VarText, "0123456789abcdef", Bytes(18), b"0123456789abcdef\0\0"),
             (VarBytes, "ab", Bytes(3), b"ab\0"),
+            (VarText, "öx", VarBytes, "öx".as_bytes()),
+            (VarBytes, "öx", VarText, "öx".as_bytes()),
         ] {
             let fill = convert_fill(from, text.as_bytes(), to).unwrap();
             assert_eq!(&fill.element(to)[..], expected, "{from:?} {to:?}");
@@ -111,7 +113,7 @@ mod tests {
             (VarText, &[0x41, 0xff][..], VarText, ErrorKind::Range),
             (VarText, &[0xff; 16], Bytes(16), ErrorKind::Range),
             (VarText, b"abcdefghijklmnop", Bytes(5), ErrorKind::Range),
-            (VarBytes, &[0x40; 16], VarText, ErrorKind::Type),
+            (VarBytes, &[0x41, 0xff], VarText, ErrorKind::Range),
             (VarText, &[0x40; 16], Float32, ErrorKind::Type),
             (VarJson, &[0x40; 16], VarJson, ErrorKind::Type),
             (DataType::VarArray(&DataType::Int8), &[0x40; 16], DataType::VarArray(&DataType::Int8), ErrorKind::Type),

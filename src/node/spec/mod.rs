@@ -1043,9 +1043,11 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_in_version_2_of_texts_of_one_length_as_strings_and_back_has_a_codec_of_objects_where_it_needs_one() {
+    fn a_copy_in_version_2_of_texts_as_those_of_another_kind_has_a_codec_of_objects_where_it_needs_one() {
         let (fixed, bytes) = (DataType::Text(5), DataType::Bytes(5));
-        let cases: [(DataType, &str, DataType, &[&str]); 9] = [
+        let cases: [(DataType, &str, DataType, &[&str]); 11] = [
+            (DataType::VarText, r#"[{"id":"vlen-utf8"},{"id":"crc32"}]"#, DataType::VarBytes, &["vlen-bytes", "crc32"]),
+            (DataType::VarBytes, r#"[{"id":"vlen-bytes"}]"#, DataType::VarText, &["vlen-utf8"]),
             (fixed, "[]", DataType::VarText, &["vlen-utf8"]),
             (bytes, "[]", DataType::VarText, &["vlen-utf8"]),
             (bytes, "[]", DataType::VarBytes, &["vlen-bytes"]),

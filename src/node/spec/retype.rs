@@ -53,11 +53,12 @@ impl Spec {
         self.left_out.extend(values_to_type(&mut self.attributes, (old, meant), new, self.format.unwrap_or(Format::V3)));
     }
 
-    /// Gives version 2's codecs one of objects where elements become of variable length, and takes it away where they were.
+    /// Gives version 2's codecs the one of objects that elements of variable length need, and takes that of others away.
     fn change_kind(&mut self, (old, new): (DataType, DataType)) -> Result<()> {
         let objects = self.variable_codec()?;
         if let Some(filters) = &mut self.filters
-            && old.is_variable() != new.is_variable()
+            && old != new
+            && (old.is_variable() || new.is_variable())
         {
             // Those of bytes go on behind the codec of objects, or without one.
             let is_gone = |codec: &Extension| is_shuffle_of_lengths(&codec.name, (old, new));
