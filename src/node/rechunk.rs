@@ -238,7 +238,7 @@ impl Job<'_> {
             spec.keep_fill(old.meta.fill.clone(), &mut notes);
         }
         change(node, &mut spec)?;
-        notes.extend_from_slice(spec.left_out());
+        notes.extend(spec.left_out());
         let (new, attributes) = spec.resolve_copy()?;
         let meant = if new.data_type == old.meta.data_type { new.data_type } else { meant };
         if is_missing_lost((&old.meta, meant), means_missing, (&new, &attributes)) {

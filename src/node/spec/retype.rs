@@ -2,6 +2,7 @@
 
 use super::{FillSetting, Spec, converted_fill};
 use crate::codec::parse::takes_bytes;
+use crate::codec::registry::canonical;
 use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
 use crate::error::Result;
@@ -82,8 +83,7 @@ impl Spec {
             let serial = self.variable_codec()?.unwrap_or_else(|| Extension::new("bytes", Map::new()));
             self.codecs = Some(walk.along(list, self.byte_order, &serial)?);
         }
-        let old = types.0.name();
-        self.left_out.extend(walk.left_out.iter().map(|codec| format!("the codec {codec:?} is left out: it is made for {old}")));
+        self.codecs_left_out.extend(walk.left_out.into_iter().map(|codec| (codec, types.0)));
         Ok(())
     }
 
@@ -95,8 +95,11 @@ impl Spec {
         Ok(())
     }
 
-    /// What of the array that it is like was left out as its type changed.
-    pub(in crate::node) fn left_out(&self) -> &[String] {
-        &self.left_out
+    /// What of the array that it is like was left out as its type changed, but for codecs that the caller has named since.
+    pub(in crate::node) fn left_out(&self) -> Vec<String> {
+        let is_given = |codec: &str| self.given.iter().any(|given| given == codec_edit::id_of(&canonical(codec)));
+        let codecs = self.codecs_left_out.iter().filter(|(codec, _)| !is_given(codec));
+        let told = codecs.map(|(codec, old)| format!("the codec {codec:?} is left out: it is made for {}", old.name()));
+        self.left_out.iter().cloned().chain(told).collect()
     }
 }
