@@ -8,6 +8,7 @@ mod convert;
 mod owned;
 mod whole;
 
+use super::conventions::ome::OtherImages;
 use super::converted::{self, Converted};
 use super::cut_watch::CutWatch;
 use super::growing::Cuts;
@@ -311,20 +312,26 @@ impl Job<'_> {
     /// Finds the nodes, everything that can be wrong, before anything is written, and how many objects there are.
     fn check(&mut self) -> Result<Vec<String>> {
         let nodes = self.read_nodes()?;
-        let (from, in_place) = (self.from, self.in_place);
+        let (from, in_place, mut images) = (self.from, self.in_place, OtherImages::default());
         for node in &nodes {
             self.note_converted(node)?;
             let new = self.convert(node).map_err(|e| at_node(e, node))?;
             self.total += 1;
-            if let Some(New::Array(array)) = new {
-                self.note(node, &array);
-                let store = if array.recode.is_some() { &array.old.chunk_store } else { from.shared() };
-                each_chunk(store, &array.old, &mut |_, _| {
-                    self.total += 1;
-                    Ok(())
-                })?;
+            match new {
+                Some(New::Array(array)) => {
+                    self.note(node, &array);
+                    let store = if array.recode.is_some() { &array.old.chunk_store } else { from.shared() };
+                    each_chunk(store, &array.old, &mut |_, _| {
+                        self.total += 1;
+                        Ok(())
+                    })?;
+                }
+                Some(New::Group(document)) => images.see(node, Format::V3, &document),
+                None => {}
             }
         }
+        self.report.notes.splice(0..0, images.note());
+        self.report.notes.truncate(NOTES);
         if !in_place {
             self.note_state(&nodes)?;
         } else if self.d0 {

@@ -8,6 +8,7 @@ mod nodes;
 mod notes;
 
 use super::conventions::missing::missing_of;
+use super::conventions::ome::OtherImages;
 use super::conventions::sign::meant_type;
 use super::cut_watch::CutWatch;
 use super::document;
@@ -171,7 +172,7 @@ impl Job<'_> {
     /// What every node becomes, and how many objects that makes; everything that can be wrong before anything is written.
     fn plan(&mut self, change: &mut ChangeSpec<'_>) -> Result<(Vec<(String, New)>, CutWatch)> {
         let mut plan = Vec::new();
-        let mut left_out = LeftOut::default();
+        let (mut left_out, mut images) = (LeftOut::default(), OtherImages::default());
         let ReadNodes { nodes, cuts, notes, watch } = read_nodes(self.copier.way.from, &self.copier.from_path, Some(&mut left_out))?;
         self.report.notes.extend(left_out.note().into_iter().chain(notes).take(NOTES));
         for (node, found) in nodes {
@@ -180,9 +181,17 @@ impl Job<'_> {
                 if self.copier.options.format_of(found.format, found.dialect) == found.format { path::check_kept } else { path::check_new };
             check(&target).map_err(|e| at_node(e, &node))?;
             let cuts = cuts.get(&node).map(Vec::as_slice).unwrap_or_default();
+            let format = found.format;
             let new = self.convert(&node, (found, cuts), change).map_err(|e| at_node(e, &node))?;
+            if let New::Group(to, document) = &new
+                && *to != format
+            {
+                images.see(&node, *to, document);
+            }
             push(&mut plan, (node, new))?;
         }
+        self.report.notes.splice(0..0, images.note());
+        self.report.notes.truncate(NOTES);
         self.total = self.copier.count(&mut plan)?;
         Ok((plan, watch))
     }

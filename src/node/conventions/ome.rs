@@ -4,8 +4,8 @@
 
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::try_collect;
-use crate::metadata::{Map, Value, json};
-use crate::node::Group;
+use crate::metadata::{Format, Map, Value, json, v3};
+use crate::node::{Group, path};
 
 /// An image: the same content in falling resolution.
 #[derive(Clone, Debug)]
@@ -65,6 +65,44 @@ impl Group {
             Ok(image)
         };
         try_collect(list.iter().enumerate().map(image))
+    }
+}
+
+/// The members in which OME-Zarr 0.4 has its metadata among a group's attributes; 0.5 has all of them in [`SINCE_0_5`].
+const UNTIL_0_4: [&str; 3] = ["multiscales", "plate", "well"];
+const SINCE_0_5: &str = "ome";
+
+/// The groups of a copy whose metadata of OME-Zarr are those of the other version of Zarr: 0.4 is of version 2, 0.5 of version 3.
+#[derive(Default)]
+pub(in crate::node) struct OtherImages {
+    count: u64,
+    first: Option<(String, Format)>,
+}
+
+impl OtherImages {
+    /// Takes a group of the copy in that version, its `zarr.json` or its attributes.
+    pub fn see(&mut self, group: &str, format: Format, document: &Map) {
+        let is_other = match format {
+            Format::V2 => document.get(SINCE_0_5).is_some_and(Value::is_object),
+            Format::V3 => v3::attributes(document).is_some_and(|attributes| UNTIL_0_4.iter().any(|name| attributes.contains_key(name))),
+        };
+        if is_other {
+            self.count += 1;
+            self.first.get_or_insert_with(|| (group.to_string(), format));
+        }
+    }
+
+    /// The line about them, if there are any.
+    pub fn note(self) -> Option<String> {
+        let (first, format) = self.first?;
+        let (first, what) = (path::display(&first).to_string(), if self.count == 1 { "group" } else { "groups" });
+        let (is, wanted) = if format == Format::V3 { ("0.4", "0.5 (\"ome\")") } else { ("0.5", "0.4 (\"multiscales\")") };
+        let number = format.number();
+        Some(format!(
+            "the metadata of OME-Zarr are kept as they are: {} {what}, the first is {first}, of version {is}; in zarr_format {number} readers look \
+             for version {wanted}",
+            self.count
+        ))
     }
 }
 
@@ -219,8 +257,7 @@ fn transformation(value: &Value, rank: Option<usize>, found: &mut Transform) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::Format;
-    use crate::node::{Context, Create, Store};
+    use crate::node::{Context, Create, RechunkOptions, Store};
 
     fn group(format: Format, attributes: &str) -> Group {
         let store = Store::memory(&Context::default());
@@ -246,6 +283,49 @@ mod tests {
             assert_eq!(placed(&image.levels[1]).unwrap(), ("s1", vec![1.0, 10.0], vec![0.0, 2.5]));
         }
         assert!(group(Format::V3, "{\"a\": 1}").multiscales().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_copy_in_the_other_version_of_zarr_tells_that_the_metadata_of_images_are_kept() {
+        let told = |groups: &[(&str, &str)], from: Format, to: Format| {
+            let (store, dest) = (Store::memory(&Context::default()), Store::memory(&Context::default()));
+            Group::create(&store, "", Some(from), Create::New).unwrap();
+            for (path, attributes) in groups {
+                Group::create(&store, path, Some(from), Create::New).unwrap().attributes().replace_json(attributes).unwrap();
+            }
+            let options = RechunkOptions { format: Some(to), ..RechunkOptions::default() };
+            let copied = store.rechunk_node("", (&dest, ""), options, &mut |_, _| Ok(()), &mut |_, _| Ok(())).unwrap().notes;
+            if to == Format::V3 {
+                let migrated = store.migrate("", Some((&Store::memory(&Context::default()), "")), true, &mut |_, _| Ok(())).unwrap().notes;
+                assert_eq!(migrated, copied);
+            }
+            copied
+        };
+        let (old, new) = (r#"{"multiscales":[{"version":"0.4","datasets":[]}]}"#, r#"{"ome":{"version":"0.5","multiscales":[]}}"#);
+        for (groups, from, to, wanted) in [
+            (
+                [("a", old), ("b", r#"{"plate":{}}"#)],
+                Format::V2,
+                Format::V3,
+                Some("2 groups, the first is a, of version 0.4; in zarr_format 3 readers look for version 0.5 (\"ome\")"),
+            ),
+            ([("a", "{}"), ("b", old)], Format::V2, Format::V3, Some("1 group, the first is b, of version 0.4; in zarr_format 3")),
+            (
+                [("a", new), ("b", "{}")],
+                Format::V3,
+                Format::V2,
+                Some("1 group, the first is a, of version 0.5; in zarr_format 2 readers look for version 0.4"),
+            ),
+            ([("a", new), ("b", old)], Format::V2, Format::V2, None),
+            ([("a", r#"{"units":"K"}"#), ("b", "{}")], Format::V2, Format::V3, None),
+        ] {
+            let notes = told(&groups, from, to);
+            let is_as_wanted = match wanted {
+                Some(wanted) => notes.len() == 1 && notes[0].contains(wanted),
+                None => notes.is_empty(),
+            };
+            assert!(is_as_wanted, "{groups:?} {from:?} {to:?}: {notes:?}");
+        }
     }
 
     #[test]
