@@ -10,7 +10,7 @@ use clap::Args;
 use ozarr::dtype::resolve::{self, Grammar};
 use ozarr::dtype::{ByteOrder, DataType, ElementType};
 use ozarr::error::{Error, ErrorKind};
-use ozarr::node::{Array, Create, Format, Group, Map, Mode, NodeKind, OPEN_OR_OVERWRITE, Spec, Value, json};
+use ozarr::node::{Array, Create, Format, Group, Map, Mode, NodeKind, OPEN_OR_OVERWRITE, Spec, Store, Value, json};
 
 /// Create an array, or a group with --group, and the groups above it
 #[derive(Args)]
@@ -78,12 +78,28 @@ impl CreateNode {
         } else {
             let mut spec = self.spec()?;
             self.set(&mut spec).map_err(Failure::of_usage)?;
+            if !was_there {
+                self.check_format(&store, &path, &spec)?;
+            }
             let array = Array::create(&store, &path, &spec, how).map_err(|e| self.failure(e))?;
             members.extend([("node_type", "array".into()), ("zarr_format", array.format().number().into())]);
             members.extend([("shape", array.shape().to_vec().into()), ("chunks", array.chunks_json())]);
         }
         interrupt::close_changed(&store, &format!("the node itself is there: {OPEN_OR_OVERWRITE}"))?;
         tell(self.json, members)
+    }
+
+    /// Refuses a version that is not that of the group above, unless it was asked for: other programs do not find the array there.
+    fn check_format(&self, store: &Store, path: &str, spec: &Spec) -> Outcome {
+        let (Some(own), Some(above), None) = (spec.own_format(), store.format_above(path)?, self.format) else { return Ok(()) };
+        if own == above {
+            return Ok(());
+        }
+        let (name, own, above) = (self.place.name(), own.number(), above.number());
+        let why = format!("the options make an array of zarr_format {own}, below a group of zarr_format {above}");
+        Err(Failure::Error(format!(
+            "{name}: {why}, where programs such as zarr-python do not find it; --format {own} makes it all the same"
+        )))
     }
 
     /// What the options alone make impossible is wrong usage; a metadata document may be wrong by itself.

@@ -374,7 +374,7 @@ fn arrays_and_groups_are_created_as_asked() {
         ("--type float64 --shape 2,2 --format 3 --dims time,", &["[\"time\", null]"]),
         ("--type int8 --shape 2 --format 3 --key-encoding v2 --fill -1", &["\"fill_value\": -1"]),
         (
-            r#"--type int8 --shape 2 --codec [{"name":"bytes"},{"name":"gzip","configuration":{"level":1}}]"#,
+            r#"--type int8 --shape 2 --format 3 --codec [{"name":"bytes"},{"name":"gzip","configuration":{"level":1}}]"#,
             &["gzip", "\"zarr_format\": 3"],
         ),
         ("--type float32 --shape 0,3 --chunks 1,3 --compressor blosc:9 --format 3 --fill 0x7fc00001", &["blosc", "0x7fc00001"]),
@@ -389,14 +389,14 @@ fn arrays_and_groups_are_created_as_asked() {
         folder.ok(&format!("create a.zarr g/x{i} {options} --overwrite"));
     }
     assert!(folder.0.join("a.zarr/g/x9/zarr.json").exists() && folder.0.join("a.zarr/g/x1/.zarray").exists());
-    folder.ok("create a.zarr copy --metadata a.zarr/g/x9/zarr.json --attrs {\"a\":2}");
+    folder.ok("create a.zarr copy --metadata a.zarr/g/x9/zarr.json --format 3 --attrs {\"a\":2}");
     let text = folder.ok("info a.zarr copy --json");
     assert!(text.contains("0x7fc00001") && text.contains("\"a\": 2"), "{text}");
     folder.ok("create a.zarr big --metadata a.zarr/g/x0/.zarray --big-endian");
     folder.ok("create a.zarr big16 --metadata a.zarr/g/x3/.zarray --big-endian");
     let text = folder.ok("info a.zarr big16 --json");
     assert!(text.contains(">i2") && text.contains("delta"), "{text}");
-    let ran = folder.run_with("create a.zarr none --metadata a.zarr/g/x9/zarr.json --big-endian", &[]);
+    let ran = folder.run_with("create a.zarr none --metadata a.zarr/g/x9/zarr.json --format 3 --big-endian", &[]);
     assert!(ran.status == Some(1) && ran.err.contains("byte_order: is set, and the codecs are given as a list, too"), "{}", ran.err);
 }
 
@@ -424,6 +424,43 @@ fn a_copy_of_another_type_tells_that_a_missing_value_is_none_any_more() {
     let told = folder.ok("copy a.zarr/x b.zarr --type int16 --overflow wrap");
     assert!(told.contains("_FillValue") && told.lines().count() == 1, "{told}");
     assert_eq!(folder.ok("copy a.zarr/x c.zarr --type int64"), "");
+}
+
+#[test]
+fn a_codec_that_does_not_take_the_type_of_a_copy_is_named_with_what_replaces_it() {
+    let folder = Folder::new("copy-codec");
+    folder.ok("create a.zarr p --type int16 --shape 2 --compressor pcodec");
+    folder.ok(r#"create a.zarr z --type float32 --shape 2 --codec {"name":"zfp","configuration":{"mode":"reversible"}}"#);
+    folder.ok(r#"create old.zarr z --type float32 --shape 2 --codec {"id":"zfpy","mode":5,"tolerance":-1,"rate":-1,"precision":-1}"#);
+    for (source, data_type, named) in
+        [("a.zarr/p", "bool", "pcodec of bool"), ("a.zarr/z", "float16", "zfp of float16"), ("old.zarr/z", "int8", "zfpy of int8")]
+    {
+        let ran = folder.run_with(&format!("copy {source} new.zarr --type {data_type}"), &[]);
+        assert!(ran.status == Some(1) && ran.err.contains(named) && ran.err.contains("by --compressor or --codec"), "{}", ran.err);
+        assert_eq!(folder.ok(&format!("copy {source} new.zarr --type {data_type} --compressor zstd")), "", "{source}");
+        folder.ok("rm new.zarr");
+    }
+}
+
+#[test]
+fn an_array_that_other_programs_do_not_find_below_its_group_is_made_only_where_that_is_asked_for() {
+    let folder = Folder::new("create-apart");
+    folder.ok("create v2.zarr t --type int8 --shape 2 --format 2");
+    folder.ok("create v3.zarr t --type int8 --shape 2");
+    for (line, own, above) in [
+        ("create v3.zarr x --metadata v2.zarr/t/.zarray", 2, 3),
+        (r#"create v3.zarr g/x --type int8 --shape 2 --compressor {"id":"zlib","level":1}"#, 2, 3),
+        ("create v2.zarr x --metadata v3.zarr/t/zarr.json", 3, 2),
+        ("create v2.zarr/w --type int8 --shape 2 --chunks 2 --inner-chunks 1", 3, 2),
+    ] {
+        let ran = folder.run_with(line, &[]);
+        let wanted = format!("zarr_format {own}, below a group of zarr_format {above}");
+        assert!(ran.status == Some(1) && ran.err.contains(&wanted), "ozarr {line}: {}", ran.err);
+        folder.ok(&format!("{line} --format {own}"));
+        folder.ok(&format!("{line} --exists-ok"));
+    }
+    folder.ok("create new.zarr x --metadata v2.zarr/t/.zarray");
+    folder.ok("create v2.zarr y --metadata v2.zarr/t/.zarray");
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Array {
         // Over a network a look at an open group is a request. One that has gone is found when the array is there, and made again.
         let group = group.filter(|_| store.shared().capabilities().latency);
         let group = group.map(|group| groups_above::Enclosing::open_group(group.path(), group.format()));
-        let enclosing = if group.is_none() && spec.needs_format() { groups_above::enclosing(store, &path)? } else { group };
+        let enclosing = if group.is_none() && spec.own_format().is_none() { groups_above::enclosing(store, &path)? } else { group };
         let (meta, attributes) = spec.resolve(enclosing.map(|found| found.format))?;
         store.context().check_new_attributes(&attributes)?;
         let publish = |store: &Store, path: &str, _| publish(store, path, &meta, &attributes, write_values);

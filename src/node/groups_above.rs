@@ -48,9 +48,12 @@ fn look(store: &Store, path: &str) -> Result<Option<(NodeKind, Format)>> {
     Ok(found)
 }
 
-/// The format of the nearest group above `path`, if there is one.
-pub(super) fn enclosing_format(store: &Store, path: &str) -> Result<Option<Format>> {
-    Ok(enclosing(store, path)?.map(|found| found.format))
+impl Store {
+    /// The format of the nearest group above `path`, if there is one.
+    pub fn format_above(&self, path: &str) -> Result<Option<Format>> {
+        let path = path::normalize(path)?;
+        Ok(enclosing(self, &path)?.filter(|found| found.kind == NodeKind::Group).map(|found| found.format))
+    }
 }
 
 /// Creates the groups that are missing between the root and `path`, and returns their paths. Those that exist are left

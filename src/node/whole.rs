@@ -23,7 +23,7 @@ impl Store {
             bail!(Argument, "a group that is made as a whole is new or overwrites; there is nothing to open");
         }
         overlap::refuse_source(source, (self, &path))?;
-        let enclosing = || groups_above::enclosing_format(self, &path).map(|format| format.unwrap_or(Format::V3));
+        let enclosing = || self.format_above(&path).map(|format| format.unwrap_or(Format::V3));
         let format = format.map_or_else(enclosing, Ok)?;
         self.settle(&path);
         let mut changed = groups_above::ensure(self, &path, format)?;

@@ -1175,16 +1175,16 @@ mod tests {
     fn the_format_follows_the_settings_then_the_group() {
         let format = |s: &Spec| s.resolve(Some(Format::V2)).unwrap().0.format;
         let mut s = spec();
-        assert_eq!((s.needs_format(), format(&s)), (true, Format::V2));
+        assert_eq!((s.own_format().is_none(), format(&s)), (true, Format::V2));
         s.set_codecs_json("[\"bytes\"]").unwrap_or_default();
         let mut sharded = spec();
         sharded.set_inner_chunks(&[1, 1]).unwrap();
-        assert_eq!((sharded.needs_format(), format(&sharded)), (false, Format::V3));
+        assert_eq!((sharded.own_format().is_none(), format(&sharded)), (false, Format::V3));
         let mut filtered = spec();
         filtered.set_filters_json("null").unwrap();
-        assert_eq!((filtered.needs_format(), filtered.resolve(None).unwrap().0.format), (false, Format::V2));
+        assert_eq!((filtered.own_format().is_none(), filtered.resolve(None).unwrap().0.format), (false, Format::V2));
         let mut fixed = spec();
         fixed.set_format(Format::V3).unwrap();
-        assert_eq!((fixed.needs_format(), format(&fixed)), (false, Format::V3));
+        assert_eq!((fixed.own_format().is_none(), format(&fixed)), (false, Format::V3));
     }
 }

@@ -23,9 +23,13 @@ impl Spec {
         json::text_of_any(&Value::Object(self.resolve(None)?.0.document), 0)
     }
 
-    /// Whether the format is left to the enclosing group.
-    pub(in crate::node) fn needs_format(&self) -> bool {
-        self.format.is_none() && !self.only_v2() && !self.only_v3()
+    /// The version that is said, or that other settings need; `None` where it is left to the enclosing group.
+    pub fn own_format(&self) -> Option<Format> {
+        match self.format {
+            None if self.only_v2() => Some(Format::V2),
+            None if self.only_v3() => Some(Format::V3),
+            said => said,
+        }
     }
 
     /// The model of a new array, its `document` ready to be stored, and the attributes (which v3's document contains already).
@@ -40,12 +44,7 @@ impl Spec {
     }
 
     fn resolve_as(&self, enclosing: Option<Format>, is_new: bool) -> Result<(ArrayMeta, Map)> {
-        let format = match self.format {
-            Some(format) => format,
-            None if self.only_v2() => Format::V2,
-            None if self.only_v3() => Format::V3,
-            None => enclosing.unwrap_or(Format::V3),
-        };
+        let format = self.own_format().or(enclosing).unwrap_or(Format::V3);
         self.need_shape()?;
         self.check_format(format)?;
         if let (Format::V2, DataType::Registered(registered)) = (format, self.data_type)
