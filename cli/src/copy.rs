@@ -100,7 +100,7 @@ impl Copy {
             Some(text) => Err(Failure::Usage(text)),
             None => {
                 let done = done.map_err(|e| named_in_group(e, &path, (&self.dest, &to, &to_path)));
-                let done = done.map_err(|e| self.with_shards_named(e));
+                let done = done.map_err(|e| self.with_codecs_named(self.with_shards_named(e)));
                 let done = done.map_err(|e| interrupt.failure(e, &copied_in_part(&to, "source", "the same command")))?;
                 close_copy(&to)?;
                 notes(kept.iter().chain(&done.notes), self.json)
@@ -114,6 +114,16 @@ impl Copy {
             return e.with_note("; give --inner-chunks, or --no-shards");
         }
         e
+    }
+
+    /// Says what goes beside --type where a codec of the source does not take elements of that type.
+    fn with_codecs_named(&self, e: Error) -> Error {
+        let is_codec = e.field().is_some_and(|field| ["codecs", "compressor", "filters"].iter().any(|name| field.starts_with(name)));
+        if self.data_type.is_some() && self.layout.leaves_codecs() && is_codec {
+            e.with_note("; name another one by --compressor or --codec")
+        } else {
+            e
+        }
     }
 
     /// Brings the options into what the copy of an array is to be.

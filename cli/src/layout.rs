@@ -111,6 +111,11 @@ impl Layout {
         self.chunks.is_some() && self.inner_chunks.is_none()
     }
 
+    /// Whether no codec is given.
+    pub fn leaves_codecs(&self) -> bool {
+        self.codec.is_empty() && self.compressor.is_none()
+    }
+
     /// Changes what is given in the copy of an array. One array of a group whose rank is not that of the chunks keeps its own.
     pub fn apply_to_copy(&self, spec: &mut Spec, in_group: bool) -> Outcome {
         let fits = |rank: usize| !in_group || rank == spec.rank();
