@@ -373,7 +373,7 @@ mod tests {
         ] {
             let converted = convert(from, to, &item(bytes));
             // SAFETY: one item, which points to bytes that are there.
-            let found = converted.map(|element| unsafe { variable::items(&element).next().unwrap().bytes().to_vec() });
+            let found = converted.map(|element| unsafe { crate::dtype::variable::items(&element).next().unwrap().bytes().to_vec() });
             assert_eq!(found, if is_taken { Ok(bytes.to_vec()) } else { Err(1) }, "{from:?} {to:?} {bytes:?}");
         }
         assert!(Transfer::new(Text(3).into(), VarBytes.into()).is_err() && Transfer::new(VarBytes.into(), Text(3).into()).is_err());
