@@ -275,8 +275,7 @@ impl Job<'_> {
         {
             notes.push(FILL_CHANGED.into());
         }
-        let room = NOTES.saturating_sub(self.report.notes.len());
-        self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
+        self.note(node, notes);
         Ok(New::Array(Box::new(NewArray {
             old,
             mark,
@@ -289,6 +288,12 @@ impl Job<'_> {
             memory: 0,
             any_thread: false,
         })))
+    }
+
+    /// Keeps what is told of a node, as far as there is room.
+    fn note(&mut self, node: &str, notes: Vec<String>) {
+        let room = NOTES.saturating_sub(self.report.notes.len());
+        self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
     }
 
     fn run(
