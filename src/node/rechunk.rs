@@ -6,6 +6,7 @@
 
 mod nodes;
 mod notes;
+mod record;
 
 use super::conventions::missing::missing_of;
 use super::conventions::ome::OtherImages;
@@ -190,6 +191,7 @@ impl Job<'_> {
             }
             push(&mut plan, (node, new))?;
         }
+        record::follow_meant(&mut plan);
         self.report.notes.splice(0..0, images.note());
         self.report.notes.truncate(NOTES);
         self.total = self.copier.count(&mut plan)?;

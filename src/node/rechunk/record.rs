@@ -1,0 +1,93 @@
+//! What libozarr_netcdf has recorded in the groups of a copy of the types of attributes.
+
+use super::{New, record_as_text};
+use crate::dtype::DataType;
+use crate::metadata::{Format, Map, Value, json};
+
+/// Gives attributes of arrays whose elements become the numbers that they mean the type of these, where they had that of the elements.
+pub(super) fn follow_meant(plan: &mut [(String, New)]) {
+    for i in 0..plan.len() {
+        let New::Array(array) = &plan[i].1 else { continue };
+        let Some(types) = nc_name(array.old.meta.data_type).zip(nc_name(array.meant)) else { continue };
+        if array.new.data_type == array.old.meta.data_type || types.0 == types.1 {
+            continue;
+        }
+        let node = plan[i].0.clone();
+        let (group, name) = node.rsplit_once('/').unwrap_or(("", &node));
+        if let Some((_, New::Group(format, document))) = plan.iter_mut().find(|(path, _)| path == group) {
+            follow(*format, document, name, types);
+        }
+    }
+}
+
+/// Gives attributes of one variable the type that is meant in the record of its group, which is a text in version 2.
+fn follow(format: Format, document: &mut Map, variable: &str, (stored, meant): (&str, &str)) {
+    let attributes = match format {
+        Format::V2 => Some(document),
+        Format::V3 => document.get_mut("attributes").and_then(Value::as_object_mut),
+    };
+    let Some(attributes) = attributes else { return };
+    if let Some(record) = attributes.get_mut("_nc_model") {
+        if let Some(parsed) = record.as_str().and_then(|text| json::parse_text(text).ok()).filter(Value::is_object) {
+            *record = parsed;
+        }
+        let types = record.as_object_mut().and_then(|record| {
+            record.get_mut("variables")?.as_object_mut()?.get_mut(variable)?.as_object_mut()?.get_mut("types")?.as_object_mut()
+        });
+        let change = |_: &_, recorded: &mut Value| {
+            if recorded.as_str() == Some(stored) {
+                *recorded = meant.into();
+            }
+            true
+        };
+        types.into_iter().for_each(|types| types.retain(change));
+    }
+    if format == Format::V2 {
+        record_as_text(attributes);
+    }
+}
+
+/// The name of an integer's type in the record.
+fn nc_name(data_type: DataType) -> Option<&'static str> {
+    use DataType::*;
+    Some(match data_type {
+        Int8 => "byte",
+        UInt8 => "ubyte",
+        Int16 => "short",
+        UInt16 => "ushort",
+        Int32 => "int",
+        UInt32 => "uint",
+        Int64 => "int64",
+        UInt64 => "uint64",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_of_the_type_of_elements_get_that_of_the_numbers_that_these_mean() {
+        let record = |range: &str| {
+            format!(
+                r#"{{"variables":{{"a":{{"types":{{"valid_range":"{range}","scale_factor":"float"}}}},"b":{{"types":{{"x":"byte"}}}}}}}}"#
+            )
+        };
+        for (format, is_text) in [(Format::V2, true), (Format::V2, false), (Format::V3, false)] {
+            let held = |range: &str, is_text| if is_text { Value::from(record(range)) } else { json::parse_text(&record(range)).unwrap() };
+            let document = |value: Value| {
+                let text = format!(r#"{{"_nc_model":{value}}}"#);
+                let text = if format == Format::V3 { format!(r#"{{"attributes":{text}}}"#) } else { text };
+                json::parse_object(text.as_bytes(), 10_000).unwrap()
+            };
+            let mut found = document(held("byte", is_text));
+            follow(format, &mut found, "a", ("byte", "ubyte"));
+            let wanted = document(held("ubyte", format == Format::V2));
+            assert_eq!(Value::Object(found).to_string(), Value::Object(wanted).to_string(), "{format:?} {is_text}");
+        }
+        let mut other = json::parse_object(br#"{"_nc_model":3,"units":"K"}"#, 10_000).unwrap();
+        follow(Format::V2, &mut other, "a", ("byte", "ubyte"));
+        assert_eq!(Value::Object(other).to_string(), r#"{"_nc_model":3,"units":"K"}"#);
+    }
+}
