@@ -27,6 +27,8 @@ pub(in crate::node) fn values_to_type(attributes: &mut Map, types: Types, new: D
         let is_scaled = ["scale_factor", "add_offset"].into_iter().any(|name| attributes.contains_key(name));
         for name in STORED.into_iter().chain((!is_scaled).then_some(MEANT)) {
             if let Some(value) = attributes.get_mut(name)
+                // Of numbers that are scaled only integers are of the stored type: others are what they mean.
+                && !(is_scaled && each(value).iter().any(|item| item.is_number() && item.as_i64().is_none() && item.as_u64().is_none()))
                 && let Some(followed) = of_each(value, |item| Some(as_meant(types, item)))
             {
                 *value = followed;
@@ -47,6 +49,11 @@ pub(in crate::node) fn values_to_type(attributes: &mut Map, types: Types, new: D
     (!lost.is_empty()).then(told)
 }
 
+/// The values of a list, or the one.
+fn each(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or(std::slice::from_ref(value))
+}
+
 /// A value, or each of a list, as `follow` has it; those that have none go. `None` where none is left.
 fn of_each(value: &Value, mut follow: impl FnMut(&Value) -> Option<Value>) -> Option<Value> {
     let Value::Array(items) = value else { return follow(value) };
@@ -63,7 +70,7 @@ fn as_meant((stored, meant): Types, item: &Value) -> Value {
 /// A value that means "missing" as one of another type: as it is, where that is the same number, or where no element ever was that value. `None` where
 /// the type has no such number.
 fn missing_in(types: Types, new: DataType, item: &Value) -> Option<Value> {
-    let Some(element) = stored_value(types, item).flatten() else { return Some(item.clone()) };
+    let Some(element) = stored_value(types, item).flatten().filter(|_| item.is_number()) else { return Some(item.clone()) };
     let fill = converted_fill(&Fill::from_bytes(&element), types.1, new).ok()?.filter(|_| is_number(new))?;
     let number = match Real::load(new, &fill.element(new)) {
         Some(Real::Float(value)) => Some(Value::Number(json::number(value))),
@@ -97,6 +104,14 @@ mod tests {
             // Of numbers that are not scaled alone.
             (unsigned, UInt8, r#"{"actual_range":[0,-1]}"#, r#"{"actual_range":[0,255]}"#),
             (unsigned, UInt8, r#"{"actual_range":[0,-1],"add_offset":-9}"#, r#"{"actual_range":[0,-1],"add_offset":-9}"#),
+            (
+                unsigned,
+                UInt8,
+                r#"{"valid_min":-5.0,"valid_max":-2,"scale_factor":0.5}"#,
+                r#"{"valid_min":-5.0,"valid_max":254,"scale_factor":0.5}"#,
+            ),
+            (unsigned, UInt8, r#"{"valid_range":[-5.0,20.5],"add_offset":1.5}"#, r#"{"valid_range":[-5.0,20.5],"add_offset":1.5}"#),
+            (unsigned, UInt8, r#"{"valid_max":-2.0}"#, r#"{"valid_max":254}"#),
             (signed, Int8, r#"{"valid_range":[128,127],"missing_value":255}"#, r#"{"valid_range":[-128,127],"missing_value":-1}"#),
             ((Int16, UInt16), UInt8, r#"{"valid_max":-1}"#, r#"{"valid_max":65535}"#),
             // Numbers that mean themselves stay.
