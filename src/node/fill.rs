@@ -67,7 +67,7 @@ impl Array {
 /// `value` has an element of its type.
 unsafe fn is_erased(bound: &BoundArray, value: &Memory) -> Result<bool> {
     // Of structs the memory may have some fields only.
-    if bound.store_fill_chunks || bound.data_type.kind() == Kind::Struct {
+    if bound.store_fill_chunks || bound.data_type.kind() == Kind::Struct || value.data_type.is_variable() {
         return Ok(false);
     }
     // SAFETY: the caller's promise.

@@ -258,3 +258,30 @@ fn a_copy_of_strings_as_bytes_and_back_has_the_same_bytes_in_each_version_and_by
         }
     }
 }
+
+#[test]
+fn a_copy_of_text_as_another_has_the_fill_value_of_the_source_or_none_in_version_2() {
+    use DataType::{Bytes, VarBytes, VarText};
+    use Format::{V2, V3};
+    for (old, new, format, fill, wanted) in [
+        (VarText, VarBytes, V2, "null", "null"),
+        (VarText, VarBytes, V2, r#""x""#, r#""eA==""#),
+        (VarText, VarBytes, V3, r#""x""#, r#""eA==""#),
+        (VarBytes, VarText, V2, "null", "null"),
+        (VarBytes, VarText, V2, r#""eA==""#, r#""x""#),
+        (Bytes(3), VarText, V2, "null", "null"),
+        (Bytes(3), VarText, V2, r#""eA==""#, r#""x""#),
+    ] {
+        let (from, to) = (memory(), memory());
+        let mut spec = Spec::new(old, &[2]).unwrap();
+        spec.set_format(format).unwrap();
+        spec.set_dimension_names(vec![Some("x".into())]).unwrap();
+        spec.set_fill_json(fill).unwrap();
+        Array::create(&from, "a", &spec, Create::New).unwrap();
+        let done = copied(&from, &to, RechunkOptions::default(), &|spec| spec.set_data_type(new));
+        let at = format!("{old:?} {new:?} {format:?} {fill}");
+        done.unwrap_or_else(|e| panic!("{at}: {e}"));
+        let document = super::tests::object(&to, if format == V2 { "a/.zarray" } else { "a/zarr.json" });
+        assert_eq!(document["fill_value"].to_string(), wanted, "{at}");
+    }
+}

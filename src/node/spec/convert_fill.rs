@@ -10,9 +10,6 @@ use crate::limits::readable;
 
 /// The fill value as one of another type, if it fits.
 pub(in crate::node) fn converted_fill(fill: &Fill, from: DataType, to: DataType) -> Result<Option<Fill>> {
-    if from.is_variable() || to.is_variable() {
-        return Ok(None);
-    }
     let converted = readable(convert_fill(from, &fill.try_element(from)?, to))?;
     Ok(converted.map(|converted| Fill { defined: fill.defined, ..converted }))
 }

@@ -32,7 +32,7 @@ impl Spec {
         {
             // Any other fill value would mean "missing" in version 2, of a variable true or false, too.
             let is_copy = self.loose && self.format == Some(Format::V2);
-            let none = if is_copy && new.is_number() { FillSetting::Element(Fill::undefined()) } else { fresh.fill };
+            let none = if is_copy && (new.is_number() || new.is_variable()) { FillSetting::Element(Fill::undefined()) } else { fresh.fill };
             let is_named = self.dimension_names.is_some() || self.attributes.contains_key(DIMENSIONS);
             let is_none = is_copy && new == DataType::Bool && is_number(old) && is_named;
             self.fill = converted_fill(fill, meant, new)?.filter(|_| !is_none).map_or(none, FillSetting::Element);
