@@ -84,7 +84,9 @@ impl OtherImages {
     pub fn see(&mut self, group: &str, format: Format, document: &Map) {
         let is_other = match format {
             Format::V2 => document.get(SINCE_0_5).is_some_and(Value::is_object),
-            Format::V3 => v3::attributes(document).is_some_and(|attributes| UNTIL_0_4.iter().any(|name| attributes.contains_key(name))),
+            Format::V3 => {
+                v3::attributes(document).is_some_and(|attributes| UNTIL_0_4.iter().any(|name| is_metadata(name, attributes.get(name))))
+            }
         };
         if is_other {
             self.count += 1;
@@ -104,6 +106,11 @@ impl OtherImages {
             self.count
         ))
     }
+}
+
+/// Whether an attribute of that name is OME-Zarr's: images are a list, others an object.
+fn is_metadata(name: &str, value: Option<&Value>) -> bool {
+    value.is_some_and(if name == "multiscales" { Value::is_array } else { Value::is_object })
 }
 
 fn wrong(value: &Value, expected: &str) -> Error {
@@ -318,6 +325,8 @@ mod tests {
             ),
             ([("a", new), ("b", old)], Format::V2, Format::V2, None),
             ([("a", r#"{"units":"K"}"#), ("b", "{}")], Format::V2, Format::V3, None),
+            // Attributes of the same names that are not OME-Zarr's.
+            ([("a", r#"{"multiscales":{"tile_matrix_set":{}}}"#), ("b", r#"{"well":"7","plate":3}"#)], Format::V2, Format::V3, None),
         ] {
             let notes = told(&groups, from, to);
             let is_as_wanted = match wanted {
