@@ -119,11 +119,9 @@ impl Copy {
     /// Says what goes beside --type where a codec of the source does not take elements of that type.
     fn with_codecs_named(&self, e: Error) -> Error {
         let is_codec = e.field().is_some_and(|field| ["codecs", "compressor", "filters"].iter().any(|name| field.starts_with(name)));
-        if self.data_type.is_some() && self.layout.leaves_codecs() && is_codec {
-            e.with_note("; name another one by --compressor or --codec")
-        } else {
-            e
-        }
+        // Others are errors of the source, which no codec of the copy mends.
+        let is_of_type = self.data_type.is_some_and(|data_type| e.message().contains(&format!(" of {}", data_type.name())));
+        if is_of_type && self.layout.leaves_codecs() && is_codec { e.with_note("; name another one by --compressor or --codec") } else { e }
     }
 
     /// Brings the options into what the copy of an array is to be.

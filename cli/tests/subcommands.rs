@@ -440,6 +440,12 @@ fn a_codec_that_does_not_take_the_type_of_a_copy_is_named_with_what_replaces_it(
         assert_eq!(folder.ok(&format!("copy {source} new.zarr --type {data_type} --compressor zstd")), "", "{source}");
         folder.ok("rm new.zarr");
     }
+    // What is wrong with the source is not mended by another codec.
+    let path = folder.0.join("a.zarr/p/zarr.json");
+    let document = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, document.replace("pcodec", "nosuch")).unwrap();
+    let ran = folder.run_with("copy a.zarr/p new.zarr --type int32", &[]);
+    assert!(ran.status == Some(1) && ran.err.contains("nosuch") && !ran.err.contains("--codec"), "{}", ran.err);
 }
 
 #[test]
