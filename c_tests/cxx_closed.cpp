@@ -21,6 +21,7 @@ static void refuses(int line, const char *what, ozarr_status status, F call) {
 static ozarr::store st = ozarr::store::memory();
 static const std::vector<int> four{1, 2, 3, 4};
 static const std::vector<double> reals{1, 2, 3, 4};
+static const std::vector<std::int64_t> four_indices{0, 1, 2, 3};
 
 template <class T>
 static void moved_away(T &from) {
@@ -56,6 +57,17 @@ static void arrays() {
     REFUSES("array::append", a.append(four));
     REFUSES("array::iread", a.iread(to, 4));
     REFUSES("array::iwrite", a.iwrite(four.data(), 4));
+    REFUSES("array::write_orthogonal", a.write_orthogonal({four_indices}, four));
+    REFUSES("array::write_points", a.write_points({0, 1, 2, 3}, four));
+    REFUSES("array::read_mask", a.read_mask<int>({1, 1, 1, 1}));
+    REFUSES("array::write_mask", a.write_mask({1, 1, 1, 1}, four));
+    REFUSES("array::fill", a.fill(1));
+    REFUSES("array::explain", a.explain());
+    REFUSES("array::info", a.info());
+    REFUSES("array::stats", a.stats());
+    REFUSES("array::summarize", a.summarize());
+    REFUSES("array::digest", a.digest());
+    REFUSES("array::compare", a.compare(a));
     REFUSES("array::read_unpacked", a.read_unpacked<double>());
     REFUSES("array::write_packed", a.write_packed(reals));
     REFUSES("array::read_times", a.read_times("days since 2026-01-01"));
@@ -116,6 +128,8 @@ static void groups() {
     REFUSES("group::put", g.put("x", {4}, four));
     int to[4];
     REFUSES("group::get", g.get("a", to, 4));
+    REFUSES("group::rename", g.rename("a", "b"));
+    REFUSES("group::erase", g.erase("a"));
     REFUSES("group::consolidate", g.consolidate());
     REFUSES("group::close", g.close());
     REFUSES("dataset::of", ozarr::dataset::of(g));
@@ -204,8 +218,8 @@ static void specs() {
     ozarr::copy_options as_away;
     as_away.spec = &away;
     st.create_array("whole", ozarr::spec::of<int>({4}));
-    REFUSES("copy", ozarr::copy("c.zarr", "never.zarr", as_away));
-    REFUSES("copy", ozarr::copy(st, "whole", st, "never", as_away));
+    REFUSES("ozarr::copy", ozarr::copy("c.zarr", "never.zarr", as_away));
+    REFUSES("ozarr::copy", ozarr::copy(st, "whole", st, "never", as_away));
     CHECK(st.kind("never") == ozarr::node_kind::none);
 }
 
@@ -214,6 +228,11 @@ static void others() {
     moved_away(c);
     REFUSES("context::set", c.set("threads", "1"));
     REFUSES("context::setting", c.setting("threads"));
+    REFUSES("context::stats", c.stats());
+    ozarr::dtype d = ozarr::dtype::of<int>();
+    moved_away(d);
+    REFUSES("dtype::item_size", d.item_size());
+    REFUSES("dtype::to_json", d.to_json(3));
     REFUSES("store::open, context", ozarr::store::open("c.zarr", "r", {}, &c));
     struct nothing : ozarr::own_store {
         std::optional<bytes> get(const std::string &) override { return {}; }
@@ -224,6 +243,8 @@ static void others() {
     REFUSES("store::create_group", st.create_group("x"));
     REFUSES("store::open_array", st.open_array("x"));
     REFUSES("store::open_group", st.open_group("x"));
+    REFUSES("store::below", st.below("x"));
+    REFUSES("store::cached", st.cached(1 << 20));
     REFUSES("store::import_node", st.import_node({1}));
     REFUSES("store::kind", st.kind("x"));
     REFUSES("store::erase", st.erase("x"));

@@ -12,13 +12,15 @@ program f_closed
   type(ozarr_appender) :: appender
   type(ozarr_checkpoint) :: c
   type(ozarr_request) :: r
+  type(ozarr_batch) :: batch
   type(ozarr_spec) :: s, three
   type(ozarr_store) :: st
   type(ozarr_context) :: ctx
   type(ozarr_dtype) :: d, e
   type(ozarr_summary) :: summary
   type(ozarr_comparison) :: comparison
-  integer :: u(4, 3) = 1, line(4), wrong(5, 3) = 1, stat, i, kind, refusals = 0
+  integer, asynchronous :: u(4, 3) = 1
+  integer :: line(4), wrong(5, 3) = 1, stat, i, kind, refusals = 0
   integer(int64) :: counts(4), at, first(2), extent(2)
   integer(int8), allocatable :: bytes(:)
   integer, allocatable :: kinds(:)
@@ -73,6 +75,9 @@ contains
     call a%read_lists(u, [ozarr_indices([1, 2])], stat=stat, errmsg=message); call refuses("array%read_lists")
     call a%write_lists(u, [ozarr_indices([1, 2])], stat=stat, errmsg=message); call refuses("array%write_lists")
     call a%read_chunk([1, 1], bytes, stat=stat, errmsg=message); call refuses("array%read_chunk")
+    call a%write_chunk([1, 1], [1_int8], stat=stat, errmsg=message); call refuses("array%write_chunk")
+    call batch%read(a, u, stat=stat, errmsg=message); call refuses("batch%read")
+    call batch%write(a, u, stat=stat, errmsg=message); call refuses("batch%write")
     call a%resize([4, 3], stat=stat, errmsg=message); call refuses("array%resize")
     call a%wait_growth(0_int64, 0d0, at, stat=stat, errmsg=message); call refuses("array%wait_growth")
     call a%partition(1, 2, starts, extents, stat=stat, errmsg=message); call refuses("array%partition")
@@ -216,6 +221,10 @@ contains
   ! Lists that have not one number for each dimension, and elements that are not as many.
   subroutine wrong_lists()
     call open%create("open.zarr", OZARR_INT32, [4, 3], chunks=[2, 3])
+    call batch%read(open, u)
+    call open%close()
+    call batch%run(stat, message); call refuses("batch%run")
+    call open%open("open.zarr", mode="r+")
     call open%read(line, stat=stat, errmsg=message); call refuses("read", OZARR_ERR_RANK)
     call open%write(line, stat=stat, errmsg=message); call refuses("write", OZARR_ERR_RANK)
     call open%read(u, start=[1], stat=stat, errmsg=message); call refuses("read, start", OZARR_ERR_RANK)

@@ -18,8 +18,8 @@ end
     steps, st, c = OZarr.series(ds, "time"), OZarr.memory(), OZarr.Context()
     made, kept = OZarr.create("closed_grows.zarr", Int64, (0,)), OZarr.begin_checkpoint("closed_c.zarr", "one")
     rows = OZarr.appender(made)
-    open = OZarr.create("open.zarr", [1 2; 3 4; 5 6])
-    foreach(close, (z, g, steps, ds, st, c, rows, kept))
+    plane, open = OZarr.create("closed_plane.zarr", [1 2; 3 4]), OZarr.create("open.zarr", [1 2; 3 4; 5 6])
+    foreach(close, (z, g, steps, ds, st, c, rows, kept, plane))
     x = [1, 2, 3, 4]
     calls = [
         "Array(z)" => () -> Array(z), "z[1:3, 2]" => () -> z[1:2], "z[1:3, 2] = x" => () -> z[1:2] = [1, 2], "z .= x" => () -> z .= x,
@@ -49,7 +49,13 @@ end
         "position" => () -> position(steps), "OZarr.published" => () -> OZarr.published(steps), "flush" => () -> flush(steps),
         "append!" => () -> append!(rows, x), "position" => () -> position(rows), "flush" => () -> flush(rows), "store[path]" => () -> st["x"],
         "haskey(store, path)" => () -> haskey(st, "x"), "delete!(store, path)" => () -> delete!(st, "x"), "flush" => () -> flush(st),
-        "OZarr.import_node" => () -> OZarr.import_node(st, UInt8[1]), "context[key]" => () -> c["threads"], "context[key] = value" => () -> c["threads"] = 1,
+        "z[[1, 5], :]" => () -> z[[1, 3]], "z[[1, 5], :] = x" => () -> z[[1, 3]] = [1, 2], "z[[CartesianIndex(1, 2)]]" => () -> plane[[CartesianIndex(1, 2)]],
+        "z[[CartesianIndex(1, 2)]] = x" => () -> plane[[CartesianIndex(1, 2)]] = [1],
+        "OZarr.read_many!" => () -> OZarr.read_many!((zeros(Int, 4), z)), "OZarr.write_many" => () -> OZarr.write_many((z, x)),
+        "OZarr.info" => () -> OZarr.info(z), "OZarr.stats" => () -> OZarr.stats(z), "OZarr.stats" => () -> OZarr.stats(st), "OZarr.stats" => () -> OZarr.stats(c),
+        "OZarr.explain" => () -> OZarr.explain(z), "OZarr.summarize" => () -> OZarr.summarize(z), "OZarr.digest" => () -> OZarr.digest(z),
+        "OZarr.compare" => () -> OZarr.compare(z, z), "OZarr.rename!" => () -> OZarr.rename!(g, "x", "y"),
+        "OZarr.copy_node" => () -> OZarr.copy_node(st, "x", st, "y"), "OZarr.import_node" => () -> OZarr.import_node(st, UInt8[1]), "context[key]" => () -> c["threads"], "context[key] = value" => () -> c["threads"] = 1,
     ]
     for (what, call) in calls
         is_right = refused(call, null)
