@@ -28,7 +28,8 @@ const KEPT: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 /// The file is read by libnetcdf, which is loaded when it is needed. Elements go through bounded memory. Chunks are those of the file where
 /// they have 64 KiB to 64 MiB, codecs the usual ones; the options change both, `--chunks` and `--inner-chunks` those of variables with as many dimensions. What Zarr or the reader lacks (variables and attributes of
 /// compound and variable-length types, data sets of HDF5 that netCDF-C does not show, names that Zarr does not allow, texts that are not
-/// UTF-8) is told and left out; so is that a classic file was cut off. The names of an enumeration become the attributes `flag_values` and
+/// UTF-8) is told and left out; attributes of HDF5 that netCDF-C does not show (of types without a name, as h5py writes truth values and
+/// complex numbers) are missing without a word. That a classic file was cut off is told, too. The names of an enumeration become the attributes `flag_values` and
 /// `flag_meanings`. Nothing is found at DEST before all is there. After an interruption the same command begins anew, but in an archive,
 /// which cannot erase what it holds.
 #[derive(Args)]
