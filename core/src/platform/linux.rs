@@ -170,9 +170,9 @@ fn statx(dir: BorrowedFd<'_>, name: &CStr, flags: i32) -> Option<[u64; 32]> {
     (done == 0).then_some(words)
 }
 
-/// Copies the access list of an open file or folder, or of a folder the one that what is made in it begins with; `None` without one, `false`
-/// if it cannot be copied. The user and the group that are `left`, whose the copy is not, keep their rights by it.
-pub fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>, of_contents: bool, left: [Option<u32>; 2]) -> Option<bool> {
+/// Copies the access list of an open file or folder, or of a folder the one that what is made in it begins with; `None` without one, an error
+/// number if it cannot be copied. The user and the group that are `left`, whose the copy is not, keep their rights by it.
+pub fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>, of_contents: bool, left: [Option<u32>; 2]) -> Option<Result<(), i32>> {
     const OF_OWN: [u16; 2] = [1, 4];
     const OF_NAMED: [u16; 2] = [2, 8];
     let name = if of_contents { c"system.posix_acl_default" } else { c"system.posix_acl_access" };
@@ -180,7 +180,7 @@ pub fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>, of_contents: b
     // SAFETY: the text ends in NUL, and `bytes` is writable for its length.
     let len = unsafe { libc::fgetxattr(from.as_raw_fd(), name.as_ptr(), bytes.as_mut_ptr().cast(), bytes.len()) };
     // The file has no list, or its file system keeps none; one that is longer than any can be is not copied.
-    let Ok(len) = usize::try_from(len) else { return (super::last_errno() == libc::ERANGE).then_some(false) };
+    let Ok(len) = usize::try_from(len) else { return Some(super::last_errno()).filter(|e| *e == libc::ERANGE).map(Err) };
     // Behind 4 bytes of a version each entry has 8: a tag, rights, and whose they are.
     let (head, entries) = bytes[..len].split_at_checked(4)?;
     let mut list = head.to_vec();
@@ -195,7 +195,8 @@ pub fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>, of_contents: b
         }
     }
     // SAFETY: as above; `list` has its length.
-    Some(unsafe { libc::fsetxattr(to.as_raw_fd(), name.as_ptr(), list.as_ptr().cast(), list.len(), 0) == 0 })
+    let set = unsafe { libc::fsetxattr(to.as_raw_fd(), name.as_ptr(), list.as_ptr().cast(), list.len(), 0) };
+    Some(if set == 0 { Ok(()) } else { Err(super::last_errno()) })
 }
 
 #[cfg(not(target_env = "musl"))]

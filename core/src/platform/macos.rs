@@ -92,7 +92,7 @@ fn file_system(fd: BorrowedFd<'_>) -> Option<libc::statfs> {
 }
 
 /// Leaves access lists, which are of another kind here.
-pub fn copy_access_list(_: BorrowedFd<'_>, _: BorrowedFd<'_>, _: bool, _: [Option<u32>; 2]) -> Option<bool> {
+pub fn copy_access_list(_: BorrowedFd<'_>, _: BorrowedFd<'_>, _: bool, _: [Option<u32>; 2]) -> Option<Result<(), i32>> {
     None
 }
 

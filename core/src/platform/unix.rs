@@ -1,9 +1,8 @@
 //! What Linux and macOS have in common: the calls of POSIX.
 
 use std::ffi::{CStr, c_void};
-use std::fs::{File, Permissions};
 use std::mem::MaybeUninit;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::os::unix::fs::fchown;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -93,37 +92,48 @@ pub fn has_process(number: u32) -> bool {
     sent == 0 || last_errno() != libc::ESRCH
 }
 
-/// Gives the open new folder `new` the group as far as this is allowed, and the access lists and permissions of `old`. Where root will give it away by
-/// [`give_access`], all others are kept out until then: what they put there would be given away with what is made there. `false` if it cannot have the lists.
-pub fn take_access(old: &Path, new: BorrowedFd<'_>) -> bool {
+/// Gives the open new folder `new` the group as far as this is allowed, and the access lists and permissions of the open folder `old`. Where root will give
+/// it away by [`give_access`], all others are kept out until then: what they put there would be given away with what is made there. An error number if it
+/// cannot have them.
+pub fn take_access(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> Result<(), i32> {
     copy_access(old, new, false)
 }
 
-/// Gives the open new folder `new`, which is filled, the owner and the group of `old` as far as this is allowed, its access list and its permissions; `false` if
-/// it cannot have them.
-pub fn give_access(old: &Path, (_, new): (&Path, BorrowedFd<'_>)) -> bool {
+/// Gives the open new folder `new`, which is filled, the owner and the group of `old` as far as this is allowed, its access list and its permissions; an error
+/// number if it cannot have them.
+pub fn give_access((_, old): (&Path, BorrowedFd<'_>), (_, new): (&Path, BorrowedFd<'_>)) -> Result<(), i32> {
     copy_access(old, new, true)
 }
 
-fn copy_access(old: &Path, new: BorrowedFd<'_>, is_filled: bool) -> bool {
-    let Ok(from) = std::fs::metadata(old) else { return true };
-    let (Ok(old), Ok(new)) = (File::open(old), new.try_clone_to_owned().map(File::from)) else { return false };
-    let Ok(to) = new.metadata() else { return false };
+fn copy_access(old: BorrowedFd<'_>, new: BorrowedFd<'_>, is_filled: bool) -> Result<(), i32> {
+    let (from, to) = (stat(old)?, stat(new)?);
     // What is another user's is not this process's to give.
-    let gives = |owner, group| to.uid() == user() && fchown(&new, owner, group).is_ok();
-    let owner = (is_filled && from.uid() != to.uid() && !gives(Some(from.uid()), None)).then(|| from.uid());
-    let group = (from.gid() != to.gid() && !gives(None, Some(from.gid()))).then(|| from.gid());
-    let copied = |of_contents, left| super::copy_access_list(old.as_fd(), new.as_fd(), of_contents, left);
-    let [access, of_contents] = [copied(false, [owner, group]), if is_filled { None } else { copied(true, [None, group]) }];
+    let gives = |owner, group| to.st_uid == user() && fchown(new, owner, group).is_ok();
+    let owner = (is_filled && from.st_uid != to.st_uid && !gives(Some(from.st_uid), None)).then_some(from.st_uid);
+    let group = (from.st_gid != to.st_gid && !gives(None, Some(from.st_gid))).then_some(from.st_gid);
+    let access = super::copy_access_list(old, new, false, [owner, group]).transpose()?;
+    if !is_filled {
+        super::copy_access_list(old, new, true, [None, group]).transpose()?;
+    }
     // Without its group, the rights of that are another group's, which has those of all; where there is a list, the bits are no group's.
-    let of_group = if group.is_some() && access.is_none() { (from.mode() & 0o7) << 3 } else { from.mode() & 0o070 };
+    let of_group = if group.is_some() && access.is_none() { (from.st_mode & 0o7) << 3 } else { from.st_mode & 0o070 };
     // Elsewhere who shares the folder can remove what a kill leaves.
     let mode = match is_filled {
-        true => from.mode() & !0o070 | of_group,
-        false if user() == 0 && from.uid() != to.uid() => from.mode() & !0o777 | 0o700,
-        false => from.mode() & !0o070 | of_group | 0o700,
+        true => from.st_mode & !0o070 | of_group,
+        false if user() == 0 && from.st_uid != to.st_uid => from.st_mode & !0o777 | 0o700,
+        false => from.st_mode & !0o070 | of_group | 0o700,
     };
-    access != Some(false) && of_contents != Some(false) && new.set_permissions(Permissions::from_mode(mode)).is_ok()
+    // SAFETY: no memory is involved.
+    if unsafe { libc::fchmod(new.as_raw_fd(), mode & 0o7777) } == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// What the system says of an open file.
+fn stat(fd: BorrowedFd<'_>) -> Result<libc::stat, i32> {
+    let mut st = MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: `st` is writable.
+    let failed = unsafe { libc::fstat(fd.as_raw_fd(), st.as_mut_ptr()) } != 0;
+    // SAFETY: all zero is a valid value, which the call may have replaced.
+    if failed { Err(last_errno()) } else { Ok(unsafe { st.assume_init() }) }
 }
 
 /// The number of the user whom this process acts for.
@@ -208,7 +218,7 @@ pub fn share_writing(fd: BorrowedFd<'_>, file: &libc::stat, folder: &libc::stat,
         return;
     }
     let copied = open().and_then(|folder| super::copy_access_list(folder.as_fd(), fd, false, [owner, group]));
-    if copied != Some(true) && wanted != file.st_mode {
+    if !matches!(copied, Some(Ok(()))) && wanted != file.st_mode {
         // SAFETY: no memory is involved.
         let _ = unsafe { libc::fchmod(fd.as_raw_fd(), wanted & 0o777) };
     }

@@ -229,16 +229,16 @@ pub fn is_local(_: BorrowedFd<'_>) -> bool {
 }
 
 /// Leaves the access that a new folder gets from the one that it is in.
-pub fn take_access(_: &Path, _: BorrowedFd<'_>) -> bool {
-    true
+pub fn take_access(_: BorrowedFd<'_>, _: BorrowedFd<'_>) -> Result<(), i32> {
+    Ok(())
 }
 
 /// Makes the new folder one for reading only where the old one is.
-pub fn give_access(old: &Path, (new, _): (&Path, BorrowedFd<'_>)) -> bool {
+pub fn give_access((old, _): (&Path, BorrowedFd<'_>), (new, _): (&Path, BorrowedFd<'_>)) -> Result<(), i32> {
     if let Ok(known) = std::fs::metadata(old) {
         let _ = std::fs::set_permissions(new, known.permissions());
     }
-    true
+    Ok(())
 }
 
 /// Leaves it to the call that changes something.

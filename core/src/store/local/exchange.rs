@@ -90,17 +90,24 @@ impl LocalStore {
             Ok(open) => open,
             Err(e) => return cannot(e.error("open the new folder")),
         };
-        // What is made in it may get its group and access from it. What is not empty has got the name meanwhile.
-        if !entries(open.as_fd())?.is_empty() || !take_access(there, open.as_fd()) {
+        // What is not empty has got the name meanwhile.
+        if !entries(open.as_fd())?.is_empty() {
             return Ok(false);
+        }
+        // What is made in it may get its group and access from it.
+        if let Err(e) = with_old(there, |old| take_access(old, open.as_fd())) {
+            return cannot(e);
         }
         let options = FileOptions { sync: self.durability.mode, lock: LockMode::None, ..FileOptions::default() };
         let store: SharedStore = Arc::new(LocalStore::open(beside, true, options)?);
         build(store.clone())?;
-        share_documents(there, open.as_fd());
         // From here on others may put something into it.
-        if !give_access(there, (beside, open.as_fd())) {
-            return Ok(false);
+        let given = with_old(there, |old| {
+            share_documents(old, open.as_fd());
+            give_access((there, old), (beside, open.as_fd()))
+        });
+        if let Err(e) = given {
+            return cannot(e);
         }
         store.flush().map(|()| true)
     }
@@ -196,17 +203,25 @@ impl LocalStore {
     }
 }
 
+/// Gives the old folder, open, to a function that gives its access to the new one; one that is gone has none to give.
+fn with_old(there: &Path, give: impl FnOnce(BorrowedFd<'_>) -> std::result::Result<(), i32>) -> Result<()> {
+    let given = match os::open(CWD, &c_path(there)?, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
+        Ok(old) => give(old.as_fd()).map_err(Errno),
+        Err(Errno(libc::ENOENT)) => Ok(()),
+        Err(e) => Err(e),
+    };
+    given.map_err(|e| e.error("give the new folder the access of the old one"))
+}
+
 /// Gives the documents of a new folder the rights to read of those of the old one.
-fn share_documents(there: &Path, new: BorrowedFd<'_>) {
-    let Ok(there) = c_path(there) else { return };
-    let Ok(old) = os::open(CWD, &there, libc::O_RDONLY | libc::O_DIRECTORY, 0) else { return };
+fn share_documents(old: BorrowedFd<'_>, new: BorrowedFd<'_>) {
     for name in MAKES_A_NODE.iter().chain(&[".zattrs"]) {
         let path = KeyPath::of_folder(name);
         if let Ok(document) = os::open(new, path.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
             && let Ok(own) = os::stat(document.as_fd())
             && !is_for_all(&own)
         {
-            keep_readers((old.as_fd(), name), &path, (document.as_fd(), &own));
+            keep_readers((old, name), &path, (document.as_fd(), &own));
         }
     }
 }
@@ -507,6 +522,31 @@ mod tests {
             });
             assert_eq!((replaced.unwrap(), held), (true, vec![Err(Errno(libc::EWOULDBLOCK))]));
         });
+    }
+
+    #[test]
+    fn a_folder_is_never_erased_because_no_more_files_can_be_opened() {
+        let top = TestFolder::new("exchange-files");
+        let made = || {
+            let _ = std::fs::remove_dir_all(&top);
+            let store = local(&top.join("s"));
+            store.put("a/old", &[b"1"], Condition::None).unwrap();
+            store
+        };
+        let store = made();
+        let calls = fault::count(Call::Open, || assert!(replace(&store, "a/").unwrap()));
+        for (after, times) in (0..calls).flat_map(|after| [(after, 1), (after, usize::MAX)]) {
+            let store = made();
+            let fault = fault::Fault { after, times, ..fail(Call::Open, libc::EMFILE) };
+            let done = fault::with(&[fault], || replace(&store, "a/")).0;
+            // Behind the exchange there is the new one.
+            let holds = |key| top.join("s/a").join(key).exists();
+            assert!(holds("old") != holds("new"), "{after}, {times}: {done:?}");
+            match done {
+                Ok(done) => assert!(done, "{after}, {times}: the old one would be erased"),
+                Err(e) => assert_eq!(e.os_errno(), libc::EMFILE, "{after}, {times}: {e}"),
+            }
+        }
     }
 
     #[test]
