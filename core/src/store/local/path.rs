@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, bail, err};
 use crate::platform::{AsFd, BorrowedFd, can_name, errno_of, libc};
 use crate::store::keys::{self, check_key};
-use crate::store::os::{self, CWD, Errno};
+use crate::store::os::{self, CWD, EntryKind, Errno};
 use smallvec::SmallVec;
 use std::ffi::{CStr, CString};
 use std::fmt::Write;
@@ -192,7 +192,10 @@ pub(super) fn make_parents(root: BorrowedFd<'_>, key: &str, missing: usize, made
                 made.push(cuts[next - 1]);
                 break;
             }
-            Err(Errno(libc::EEXIST)) => break,
+            Err(Errno(libc::EEXIST)) => {
+                check_leads_on(root, &key[..cuts[next - 1]])?;
+                break;
+            }
             Err(Errno(libc::ENOENT)) => next -= 1,
             Err(e) => return Err(e.error("make a folder").at_key(&key[..cuts[next - 1]])),
         }
@@ -204,6 +207,15 @@ pub(super) fn make_parents(root: BorrowedFd<'_>, key: &str, missing: usize, made
             Err(Errno(libc::EEXIST | libc::ENOENT)) => {}
             Err(e) => return Err(e.error("make a folder").at_key(&key[..cut])),
         }
+    }
+    Ok(())
+}
+
+/// Refuses a name that is a link to nothing, in which whoever tries again would never find a folder, nor make one.
+fn check_leads_on(root: BorrowedFd<'_>, folder: &str) -> Result<()> {
+    let kind = |follow| os::stat_at(root, KeyPath::of_folder(folder).as_c(), follow).map(|st| EntryKind::of(&st));
+    if kind(true) == Err(Errno(libc::ENOENT)) && kind(false) == Ok(EntryKind::Link) {
+        return Err(err!(Location, "this is a link to what is not there, expected a folder").at_key(folder));
     }
     Ok(())
 }

@@ -142,6 +142,29 @@ fn a_link_to_nothing_is_no_value_and_gives_way_to_one() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn what_is_put_or_locked_below_a_link_to_nothing_says_so_at_once() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    put(&store, "k", b"1").unwrap();
+    symlink("nowhere", folder.file("a")).unwrap();
+    let calls: [(&str, &dyn Fn() -> Result<()>); 5] = [
+        ("put", &|| put(&store, "a/k", b"1")),
+        ("put below", &|| put(&store, "a/b/c/k", b"1")),
+        ("put new", &|| store.put("a/k", &[b"1"], Condition::Absent)),
+        ("lock", &|| store.lock_key("a/", "a/k", LockUse::Rare).map(drop)),
+        ("lock below", &|| store.lock_key("a/b/", "a/b/k", LockUse::Rare).map(drop)),
+    ];
+    for (call, done) in calls {
+        let looks = fault::count(Call::Mkdir, || {
+            let e = done().unwrap_err();
+            assert_eq!((e.kind(), e.key()), (ErrorKind::Location, Some("a")), "{call}: {e}");
+            assert!(e.to_string().contains("a link to what is not there"), "{call}: {e}");
+        });
+        assert!(looks < 9, "{call}: {looks}");
+    }
+}
+
+#[test]
 fn a_lock_file_has_its_name_when_all_may_use_it_so_that_a_kill_keeps_nobody_out() {
     let folder = Folder::new();
     put(&folder.store(SyncMode::None), "k", b"1").unwrap();
