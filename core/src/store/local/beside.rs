@@ -98,6 +98,9 @@ pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<O
         if is_left && matches!(locked, Err(Errno(libc::EACCES | libc::EPERM))) {
             return Ok(None);
         }
+        if !is_left && locked.is_err() {
+            let _ = os::rmdir(CWD, &c);
+        }
         let Some(lock) = locked.map_err(failed)? else {
             // A sweep of what killed writers have left has it for a moment, and may have taken it for that before it was locked.
             wait(look);

@@ -542,6 +542,9 @@ mod tests {
             // Behind the exchange there is the new one.
             let holds = |key| top.join("s/a").join(key).exists();
             assert!(holds("old") != holds("new"), "{after}, {times}: {done:?}");
+            if holds("old") && times == 1 {
+                assert_eq!(names_in(&top.join("s")), names_of(&["a"]), "{after}: {done:?}");
+            }
             match done {
                 Ok(done) => assert!(done, "{after}, {times}: the old one would be erased"),
                 Err(e) => assert_eq!(e.os_errno(), libc::EMFILE, "{after}, {times}: {e}"),
