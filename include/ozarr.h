@@ -410,6 +410,14 @@ enum {
     OZARR_STORE_IS_REMOTE = 8
 };
 
+enum {
+    /**
+     * In the flags of a request, or of a table of functions: what they name may be called by any thread, also
+     * by several at once.
+     */
+    OZARR_CALLBACK_ANY_THREAD = 256
+};
+
 /** What to do if a node already exists where one is to be created. */
 typedef int32_t ozarr_create_mode;
 

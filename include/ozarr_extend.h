@@ -42,8 +42,6 @@ extern "C" {
  * (see "Extensions"). */
 
 enum {
-    /** In the flags of a table: its functions may be called by any thread, also by several at once. */
-    OZARR_CALLBACK_ANY_THREAD = 256,
     /**
      * In the flags of a store's table: every answer has a version (`ozarr_answer_version`). Without it, whole
      * values are read and compared.

@@ -6,11 +6,11 @@
 
 use super::entry;
 use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, c_text};
-use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_fn};
+use super::ext_store::ozarr_destroy_fn;
 use super::status::ozarr_status;
 use super::strings::optional;
 use super::structs::{growing, read_struct};
-use super::types::{ozarr_type, type_code};
+use super::types::{OZARR_CALLBACK_ANY_THREAD, ozarr_type, type_code};
 use crate::dtype::DataType;
 use crate::error::{Result, bail, err};
 use crate::node::registered_codec::{self, Class, Codec, Opened, Size};

@@ -10,11 +10,11 @@
 
 use super::entry;
 use super::ext_misc::{Life, OZARR_REGISTER_REPLACE};
-use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_fn};
+use super::ext_store::ozarr_destroy_fn;
 use super::status::ozarr_status;
 use super::strings::optional;
 use super::structs::{growing, read_struct};
-use super::types::{OZARR_AS_STORED, ozarr_type};
+use super::types::{OZARR_AS_STORED, OZARR_CALLBACK_ANY_THREAD, ozarr_type};
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::node::registered_type::TypeCalls;

@@ -15,12 +15,12 @@
 //! calling thread alone.
 
 use super::entry;
-use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_fn, ozarr_store_table};
+use super::ext_store::{ozarr_destroy_fn, ozarr_store_table};
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::text;
 use super::structs::{Growing, growing, read_struct};
-use super::types::ozarr_store;
+use super::types::{OZARR_CALLBACK_ANY_THREAD, ozarr_store};
 use super::user_store::{InnerStore, as_flagged, status_of, table_of};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::node::registered::Calls;

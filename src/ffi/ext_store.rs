@@ -26,8 +26,6 @@ use super::structs::growing;
 use super::types::{ozarr_answer, ozarr_keys};
 use std::ffi::{c_char, c_void};
 
-/// In the flags of a table: its functions may be called by any thread, also by several at once.
-pub const OZARR_CALLBACK_ANY_THREAD: u32 = 256;
 /// In the flags of a store's table: every answer has a version (`ozarr_answer_version`). Without it, whole
 /// values are read and compared.
 pub const OZARR_STORE_HAS_VERSIONS: u32 = 512;

@@ -42,7 +42,6 @@
 
 use super::array::box_in_memory;
 use super::entry;
-use super::ext_store::OZARR_CALLBACK_ANY_THREAD;
 use super::flight::{Flight, Texts, after, all_of, c_text, until};
 use super::handle::Handle;
 use super::host::HostPointer;
@@ -50,7 +49,7 @@ use super::region::{Moved, moved, ozarr_memory, ozarr_region};
 use super::status::{self, ozarr_error_info, ozarr_status};
 use super::strings::{not_null, put};
 use super::structs::{Growing, growing, read_struct};
-use super::types::{ozarr_array, ozarr_request, ozarr_type, to_write};
+use super::types::{OZARR_CALLBACK_ANY_THREAD, ozarr_array, ozarr_request, ozarr_type, to_write};
 use super::user_store::as_flagged;
 use crate::error::{Result, bail};
 use crate::limits::collect;

@@ -206,6 +206,10 @@ pub const OZARR_STORE_CAN_ERASE: u32 = 4;
 /// A store is far away: reads are worth having in flight together.
 pub const OZARR_STORE_IS_REMOTE: u32 = 8;
 
+/// In the flags of a request, or of a table of functions: what they name may be called by any thread, also
+/// by several at once.
+pub const OZARR_CALLBACK_ANY_THREAD: u32 = 256;
+
 /// What to do if a node already exists where one is to be created.
 pub type ozarr_create_mode = i32;
 

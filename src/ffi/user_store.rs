@@ -1,15 +1,15 @@
 //! A table of the host's functions as a store: calls them as the table's flags say, and checks what they give.
 
 use super::ext_store::{
-    OZARR_BYTE_RANGE_KIND_SPAN, OZARR_BYTE_RANGE_KIND_SUFFIX, OZARR_BYTE_RANGE_KIND_WHOLE, OZARR_CALLBACK_ANY_THREAD,
-    OZARR_STORE_HAS_VERSIONS, ozarr_byte_range, ozarr_list_fn, ozarr_store_table,
+    OZARR_BYTE_RANGE_KIND_SPAN, OZARR_BYTE_RANGE_KIND_SUFFIX, OZARR_BYTE_RANGE_KIND_WHOLE, OZARR_STORE_HAS_VERSIONS, ozarr_byte_range,
+    ozarr_list_fn, ozarr_store_table,
 };
 use super::handle::{Handle, handle_type};
 use super::host::{call_back, call_back_in_turn};
 use super::status::{self, OZARR_ERR_NOT_FOUND, ozarr_status};
 use super::strings::{number, text};
 use super::structs::read_struct;
-use super::types::{OZARR_STORE_IS_REMOTE, Turn, ozarr_answer, ozarr_keys, ozarr_store};
+use super::types::{OZARR_CALLBACK_ANY_THREAD, OZARR_STORE_IS_REMOTE, Turn, ozarr_answer, ozarr_keys, ozarr_store};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::node::registered::{Answer, AnswerDone, ByteRange, Calls, Can};
 use std::ffi::CString;
