@@ -16,6 +16,17 @@ pub enum Wrapper {
     Bare,
 }
 
+impl Wrapper {
+    /// The name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Wrapper::Gzip => "gzip",
+            Wrapper::Zlib => "zlib",
+            Wrapper::Bare => "deflate",
+        }
+    }
+}
+
 type Decode = unsafe extern "C" fn(*mut c_void, *const c_void, usize, *mut c_void, usize, *mut usize, *mut usize) -> c_int;
 
 unsafe extern "C" {
@@ -53,10 +64,10 @@ thread_local! {
 /// Decodes one stream at the start of `src` to the front of `out`: the bytes used and made, or `None` where the room is too
 /// small. Checksums of the wrapper are verified.
 pub fn inflate(wrapper: Wrapper, src: &[u8], out: &mut [u8]) -> Result<Option<(usize, usize)>> {
-    let (name, function): (_, Decode) = match wrapper {
-        Wrapper::Gzip => ("gzip", libdeflate_gzip_decompress_ex),
-        Wrapper::Zlib => ("zlib", libdeflate_zlib_decompress_ex),
-        Wrapper::Bare => ("deflate", libdeflate_deflate_decompress_ex),
+    let function: Decode = match wrapper {
+        Wrapper::Gzip => libdeflate_gzip_decompress_ex,
+        Wrapper::Zlib => libdeflate_zlib_decompress_ex,
+        Wrapper::Bare => libdeflate_deflate_decompress_ex,
     };
     per_thread::with(&DECOMPRESSOR, |slot| {
         let context = match slot {
@@ -74,7 +85,7 @@ pub fn inflate(wrapper: Wrapper, src: &[u8], out: &mut [u8]) -> Result<Option<(u
         match code {
             SUCCESS => Ok(Some((used, made))),
             INSUFFICIENT_SPACE => Ok(None),
-            _ => bail!(Chunk, "the {name} stream is damaged or ends early ({} bytes)", src.len()),
+            _ => bail!(Chunk, "the {} stream is damaged or ends early ({} bytes)", wrapper.name(), src.len()),
         }
     })
 }

@@ -126,6 +126,14 @@ impl Checksum {
         Ok(())
     }
 
+    /// Fewer bytes than are expected end early: their checksum is none.
+    fn check_length(src: &[u8], expected: usize) -> Result<()> {
+        match src.len().checked_sub(LEN) {
+            Some(found) if found < expected => bail!(Truncated, "decoded to {found} bytes, expected {expected}"),
+            _ => Ok(()),
+        }
+    }
+
     /// The bytes without the checksum, which is verified.
     fn verified<'a>(&self, src: &'a [u8]) -> Result<&'a [u8]> {
         let (data, stored) = self.split(src)?;
@@ -171,6 +179,9 @@ impl Stage for Checksum {
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        if let Dest::Exact(d) = &dst {
+            Checksum::check_length(src, d.len())?;
+        }
         if matches!(self.sum, Sum::Crc32c) {
             let (data, stored) = self.split(src)?;
             return decode_known(dst, data.len(), &mut |out| {
@@ -195,7 +206,7 @@ impl Stage for Checksum {
 
     /// The checksum is verified over all bytes; only the copy is saved.
     fn decode_range(&self, src: &[u8], total: usize, offset: usize, dst: &mut [u8]) -> Option<Result<()>> {
-        Some(self.verified(src).and_then(|data| {
+        Some(Checksum::check_length(src, total).and_then(|()| self.verified(src)).and_then(|data| {
             let part = offset.checked_add(dst.len()).and_then(|end| data.get(offset..end));
             match part {
                 Some(part) if data.len() == total => {
@@ -236,6 +247,7 @@ mod tests {
         ] {
             round_trips(&*stage(id, json), SIZES);
             refuses_damage(&*stage(id, json));
+            tells_cuts(&*stage(id, json));
         }
     }
 

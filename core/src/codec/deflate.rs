@@ -1,7 +1,10 @@
 //! The deflate streams of `gzip`, `zlib` and `blosc`, by libdeflate, with a compressor kept for each thread.
 
 use super::config::{Config, Style};
-use crate::error::{Result, bail};
+use super::deflate_end::ends_early;
+use super::stage::Dest;
+use super::streams::{Attempt, decode_growing};
+use crate::error::{ErrorKind, Result, bail, err};
 pub(super) use crate::inflate::{Wrapper, inflate};
 use crate::limits;
 use crate::per_thread::{self, PerThread};
@@ -29,6 +32,17 @@ unsafe extern "C" {
     fn libdeflate_gzip_compress(compressor: *mut c_void, src: *const c_void, src_len: usize, dst: *mut c_void, dst_len: usize) -> usize;
     fn libdeflate_zlib_compress(compressor: *mut c_void, src: *const c_void, src_len: usize, dst: *mut c_void, dst_len: usize) -> usize;
     fn libdeflate_deflate_compress(compressor: *mut c_void, src: *const c_void, src_len: usize, dst: *mut c_void, dst_len: usize) -> usize;
+}
+
+/// Decodes streams as `attempt` does, where the decoded size is not known before. Errors: `Truncated` where the bytes end within a stream.
+pub(super) fn decode(wrapper: Wrapper, src: &[u8], dst: Dest<'_>, hint: usize, attempt: Attempt<'_>) -> Result<()> {
+    let most = dst.most();
+    decode_growing(dst, hint, attempt).map_err(|e| match e.kind() {
+        ErrorKind::Chunk if ends_early(wrapper, src, most) => {
+            err!(Truncated, "the {} stream ends early ({} bytes)", wrapper.name(), src.len())
+        }
+        _ => e,
+    })
 }
 
 /// A compressor and its level.
@@ -94,7 +108,6 @@ pub(super) fn compress(wrapper: Wrapper, level: CompressionLvl, src: &[u8], dst:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
 
     #[test]
     fn a_compressor_without_memory_is_an_error_of_its_own() {

@@ -7,9 +7,8 @@
 
 use super::build::Built;
 use super::config::Config;
-use super::deflate::{Wrapper, compress, inflate, level};
+use super::deflate::{Wrapper, compress, decode, inflate, level};
 use super::stage::{Dest, Stage};
-use super::streams::decode_growing;
 use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use libdeflater::CompressionLvl;
@@ -34,7 +33,7 @@ impl Stage for Gzip {
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
         let stated = src.last_chunk::<4>().map_or(0, |n| u32::from_le_bytes(*n) as usize);
-        decode_growing(dst, stated.min(src.len().saturating_mul(MAX_RATIO)), &mut |out| members(src, out))
+        decode(Wrapper::Gzip, src, dst, stated.min(src.len().saturating_mul(MAX_RATIO)), &mut |out| members(src, out))
     }
 }
 
@@ -89,6 +88,15 @@ mod tests {
     #[test]
     fn damage_is_an_error() {
         refuses_damage(&gzip());
+    }
+
+    #[test]
+    fn a_cut_stream_ends_early_at_every_level() {
+        for level in [0, 1, 6, 9] {
+            tells_cuts(&Gzip { level: CompressionLvl::new(level).unwrap() });
+        }
+        let e = gzip().decode(&encoded(&sample(4000))[..100], Dest::AtMost(&mut Vec::new(), 1 << 20)).unwrap_err();
+        assert_eq!((e.kind(), e.message()), (ErrorKind::Truncated, "the gzip stream ends early (100 bytes)"));
     }
 
     #[test]

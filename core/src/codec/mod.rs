@@ -24,6 +24,7 @@ pub mod checksum;
 pub mod complete;
 mod config;
 mod deflate;
+mod deflate_end;
 pub mod delta;
 mod elementwise;
 pub mod fixed_scale_offset;

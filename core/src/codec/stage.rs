@@ -47,6 +47,14 @@ pub const FIRST_ROOM: usize = 1 << 20;
 pub const FIRST_BYTES: usize = 1 << 16;
 
 impl<'a> Dest<'a> {
+    /// The most bytes that may be decoded.
+    pub(super) fn most(&self) -> usize {
+        match self {
+            Dest::Exact(d) => d.len(),
+            Dest::AtMost(_, max) | Dest::Checked(_, max, _) => *max,
+        }
+    }
+
     /// Separates the function that looks at the first bytes.
     pub(super) fn split(self) -> (Dest<'a>, Option<CheckFirst<'a>>) {
         match self {

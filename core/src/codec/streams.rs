@@ -33,9 +33,12 @@ pub(super) fn decode_known(dest: Dest<'_>, n: usize, fill: &mut dyn FnMut(&mut [
     }
 }
 
+/// Decodes to the front of what it gets: the number of bytes, or `None` where the room is too small.
+pub(super) type Attempt<'a> = &'a mut dyn FnMut(&mut [u8]) -> Result<Option<usize>>;
+
 /// Decodes where the size may be unknown: `attempt` writes to the front of what it gets and says how many bytes, or `None`
 /// where the room is too small, with the first bytes in it. A destination that can grow starts at `hint` bytes and doubles up to its limit.
-pub(super) fn decode_growing(dest: Dest<'_>, hint: usize, attempt: &mut dyn FnMut(&mut [u8]) -> Result<Option<usize>>) -> Result<()> {
+pub(super) fn decode_growing(dest: Dest<'_>, hint: usize, attempt: Attempt<'_>) -> Result<()> {
     let (buf, max, mut check) = match dest {
         Dest::Exact(d) => {
             let expected = d.len();

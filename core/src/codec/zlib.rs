@@ -5,9 +5,8 @@
 
 use super::build::Built;
 use super::config::Config;
-use super::deflate::{Wrapper, compress, inflate, level};
+use super::deflate::{Wrapper, compress, decode, inflate, level};
 use super::stage::{Dest, Stage};
-use super::streams::decode_growing;
 use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use libdeflater::CompressionLvl;
@@ -31,7 +30,7 @@ impl Stage for Zlib {
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        decode_growing(dst, src.len().saturating_mul(4), &mut |out| match inflate(Wrapper::Zlib, src, out)? {
+        decode(Wrapper::Zlib, src, dst, src.len().saturating_mul(4), &mut |out| match inflate(Wrapper::Zlib, src, out)? {
             None => Ok(None),
             Some((used, made)) if used == src.len() => Ok(Some(made)),
             Some((used, _)) => bail!(Chunk, "found {} bytes after the end of the zlib stream", src.len() - used),
@@ -63,6 +62,13 @@ mod tests {
         bytes.push(0);
         let e = zlib.decode(&bytes, Dest::Exact(&mut [0; 100])).unwrap_err();
         assert_eq!(e.message(), "found 1 bytes after the end of the zlib stream");
+    }
+
+    #[test]
+    fn a_cut_stream_ends_early_at_every_level() {
+        for level in [0, 1, 6, 9] {
+            tells_cuts(&Zlib { level: CompressionLvl::new(level).unwrap() });
+        }
     }
 
     #[test]

@@ -145,6 +145,18 @@ fn error(code: usize) -> Error {
     Error::new(kind, format!("zstd: {}", zstd_safe::get_error_name(code)))
 }
 
+/// The code of the error that the bytes end within a frame, if they do.
+#[cold]
+fn cut_frame(mut src: &[u8]) -> Option<usize> {
+    while !src.is_empty() {
+        match zstd_safe::find_frame_compressed_size(src) {
+            Ok(size) => src = src.get(size..)?,
+            Err(code) => return (number(code) == INPUT_ENDS).then_some(code),
+        }
+    }
+    None
+}
+
 impl Stage for Zstd {
     fn name(&self) -> &'static str {
         "zstd"
@@ -167,10 +179,15 @@ impl Stage for Zstd {
         let stated = zstd_safe::get_frame_content_size(src).ok().flatten().and_then(|n| usize::try_from(n).ok());
         let believed = src.len().saturating_mul(16).max(STATED);
         let hint = stated.map_or_else(|| src.len().saturating_mul(4), |n| n.min(believed));
+        if src.is_empty() {
+            bail!(Truncated, "found no bytes, expected a zstd frame");
+        }
         decode_growing(dst, hint, &mut |out| {
             with_decompressor(|context| match context.decompress(out, src) {
                 Ok(n) => Ok(Some(n)),
                 Err(code) if number(code) == ROOM_TOO_SMALL => Ok(None),
+                // Of a frame that ends within its checksum the library says that it differs.
+                Err(code) if number(code) == CHECKSUM_WRONG => Err(error(cut_frame(src).unwrap_or(code))),
                 Err(code) => Err(error(code)),
             })
         })
@@ -254,6 +271,8 @@ mod tests {
     fn damage_is_an_error() {
         refuses_damage(&zstd(3, true));
         refuses_damage(&zstd(3, false));
+        tells_cuts(&zstd(3, true));
+        tells_cuts(&zstd(3, false));
     }
 
     #[test]
