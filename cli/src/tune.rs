@@ -169,6 +169,7 @@ impl Tune {
         trial.accesses.iter().map(|m| self.time(m).max(1e-6).ln()).sum()
     }
 
+    /// The time of an access with the latency of its reads.
     fn time(&self, measured: &Measured) -> f64 {
         measured.milliseconds + measured.reads * self.latency
     }
@@ -188,7 +189,7 @@ impl Tune {
 
     fn tell(&self, sample: &Sample, trials: &[Trial], best: usize, gain: &[(f64, f64)], spec: &str) -> Outcome {
         if self.json {
-            let rows: Vec<Value> = trials.iter().map(|t| row(sample, t)).collect();
+            let rows: Vec<Value> = trials.iter().map(|t| self.row(sample, t)).collect();
             let gains = sample.accesses.iter().zip(gain).map(|(a, (now, best))| {
                 object([("access", a.name.as_str().into()), ("now_ms", (*now).into()), ("best_ms", (*best).into())])
             });
@@ -205,7 +206,7 @@ impl Tune {
         print(&format!("  {:24}{:18}{:>8}{:>12}{:>12}{names}\n", "chunks", "codec", "ratio", "write MB/s", "read MB/s"))?;
         for (i, t) in trials.iter().enumerate() {
             let mark = if i == best { "*" } else { " " };
-            let told = |m: &Measured| format!("  {:>15.3} {:>4.0} {:>8.0}", m.milliseconds, m.reads, m.bytes / 1024.0);
+            let told = |m: &Measured| format!("  {:>15.3} {:>4.0} {:>8.0}", self.time(m), m.reads, m.bytes / 1024.0);
             let accesses: String = t.accesses.iter().map(told).collect();
             let (chunks, mega) = (format!("{:?}", t.chunks), 1e6);
             print(&format!(
@@ -226,22 +227,22 @@ impl Tune {
         };
         line(&format!("ozarr copy {} NEW --chunks {chunks}{codec}", shell_word(&self.place.name())))
     }
-}
 
-fn row(sample: &Sample, t: &Trial) -> Value {
-    let accesses = sample.accesses.iter().zip(&t.accesses).map(|(a, m)| {
-        let members =
-            [("access", a.name.as_str().into()), ("ms", m.milliseconds.into()), ("reads", m.reads.into()), ("bytes", m.bytes.into())];
-        object(members)
-    });
-    object([
-        ("chunks", t.chunks.clone().into()),
-        ("codec", t.codec.name().into()),
-        ("ratio", t.ratio.into()),
-        ("write_bytes_per_s", t.write.into()),
-        ("read_bytes_per_s", t.read.into()),
-        ("accesses", Value::from_iter(accesses)),
-    ])
+    fn row(&self, sample: &Sample, t: &Trial) -> Value {
+        let accesses = sample.accesses.iter().zip(&t.accesses).map(|(a, m)| {
+            let members =
+                [("access", a.name.as_str().into()), ("ms", self.time(m).into()), ("reads", m.reads.into()), ("bytes", m.bytes.into())];
+            object(members)
+        });
+        object([
+            ("chunks", t.chunks.clone().into()),
+            ("codec", t.codec.name().into()),
+            ("ratio", t.ratio.into()),
+            ("write_bytes_per_s", t.write.into()),
+            ("read_bytes_per_s", t.read.into()),
+            ("accesses", Value::from_iter(accesses)),
+        ])
+    }
 }
 
 /// The array's specification with other chunks and codecs, of its shape or of another.

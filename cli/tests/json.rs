@@ -122,6 +122,16 @@ fn numbers_that_are_none_are_strings_in_json() {
 }
 
 #[test]
+fn the_times_of_tune_have_the_latency_of_each_read_in_them() {
+    let folder = Folder::new("json_tune");
+    folder.ok("create a.zarr t --type float32 --shape 2,3");
+    let found = told(&folder, "tune a.zarr t --sample 4K --access whole --latency 100000 --json", &[]);
+    let access = &found["layouts"][0]["accesses"][0];
+    let (ms, reads) = (access["ms"].as_f64().unwrap(), access["reads"].as_f64().unwrap());
+    assert!(reads > 0.0 && ms >= reads * 1e5, "{reads} reads in {ms} ms");
+}
+
+#[test]
 fn errors_print_no_json() {
     let folder = stores("json_errors");
     for line in ["create run.zarr t --type int8 --shape 2", "rm run.zarr none", "cp run.zarr/t run.zarr/g/u", "dump none.zarr"] {
