@@ -645,7 +645,7 @@ fn shells_and_man_are_served() {
     }
     folder.ok("man pages/man1");
     let page = std::fs::read_to_string(folder.0.join("pages/man1/ozarr-read.1")).unwrap();
-    assert!(page.contains(".TH ozarr-read 1") && page.contains("\\-\\-npy"), "{page}");
+    assert!(page.contains(concat!(".TH ozarr-read 1  \"ozarr ", env!("CARGO_PKG_VERSION"), "\"")) && page.contains("\\-\\-npy"), "{page}");
     assert!(folder.0.join("pages/man1/ozarr.1").exists() && folder.0.join("pages/man1/ozarr-attrs-set.1").exists());
 }
 
