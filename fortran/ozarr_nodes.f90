@@ -204,9 +204,11 @@ contains
     is_there = i >= 1 .and. i <= count
     if (status == OZARR_OK .and. .not. is_there) status = refused(OZARR_ERR_BOUNDS, "i is ", n=int(i, c_int64_t), &
       after=", expected 1 or more and at most ", m=count, ending=", the number of attributes")
-    do while (is_there .and. buffer%is_wanted(status))
-      status = ozarr_attr_name(self%handle, int(i - 1, c_int64_t), c_loc(buffer%letters), buffer%cap, buffer%length)
-    end do
+    if (is_there) then
+      do while (buffer%is_wanted(status))
+        status = ozarr_attr_name(self%handle, int(i - 1, c_int64_t), c_loc(buffer%letters), buffer%cap, buffer%length)
+      end do
+    end if
     call buffer%give(name, status)
     call done(status, stat, errmsg)
   end subroutine node_attr_name
