@@ -152,7 +152,11 @@ enum {
     OZARR_ERR_NETWORK = -504,            /**< The network or the server failed. */
     OZARR_ERR_THROTTLED = -505,          /**< The server asks for fewer requests. */
     OZARR_ERR_RANGES = -506,             /**< The server does not serve byte ranges. */
-    OZARR_ERR_PARTIAL = -507,            /**< Some chunks of a write are stored and others are not. */
+    /**
+     * Some chunks of a write are stored and others are not, says a store of the program's own: the library
+     * returns the status of what failed.
+     */
+    OZARR_ERR_PARTIAL = -507,
     OZARR_ERR_IO = -601,                 /**< The operating system reports an input or output error. */
     OZARR_ERR_NO_SPACE = -602,           /**< The device or quota is full. */
     OZARR_ERR_NO_MEMORY = -603,          /**< Memory cannot be had. */
@@ -523,6 +527,7 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  * - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
  *   them, as bare words that are no JSON: other programs may refuse to read the whole document. With `"0"`,
  *   the default, new ones are refused; those that other programs stored are read, and stay, in any case.
+ *   It holds for stores and nodes that are opened after it was set.
  * - `"huge_pages"`: with `"1"`, the default, a read of 32 MiB or more that returns when it is done, into
  *   memory that was never written before and is overwritten as a whole, asks the system to make it of
  *   huge pages, where the system waits to be asked (Linux, transparent huge pages: madvise), and
@@ -3169,7 +3174,8 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"nczarr"`: when netCDF-C's own keys of format 2 (`_nczarr_group` and its like) are written: at the
  *   times of `"consolidate"`, `"keep"` (the default) where the root has them, for netCDF-C finds nodes by
  *   them; `"on"` in every hierarchy of format 2, and arrays of types that netCDF does not have are an
- *   error; `"off"` never.
+ *   error; `"off"` never. Nodes of format 3 have no such keys: `"on"` with the option `"zarr_format"` of
+ *   `"3"` is an error, and does nothing for those that are created as 3.
  * - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both,
  *   and v3 where both exist.
  * - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not

@@ -3,7 +3,7 @@
 use crate::closed;
 use ozarr::node::json::{NO_FORM, acts_on_terminals};
 use ozarr::node::shown_location as shown;
-use ozarr::node::{OPEN_FOR_READING, OPEN_OR_OVERWRITE};
+use ozarr::node::{COMPLETE_OR_OVERWRITE, OPEN_FOR_READING, OPEN_OR_OVERWRITE};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -11,6 +11,7 @@ use std::process::ExitCode;
 /// What the library advises those who call it to do, and what the program says in its place.
 const ADVICE: &[(&str, &str)] = &[
     (OPEN_OR_OVERWRITE, "--overwrite replaces it"),
+    (COMPLETE_OR_OVERWRITE, "complete it, or replace what it left by --overwrite"),
     (OPEN_FOR_READING, "it can only be read"),
     (NO_FORM, "NaN and infinities have no form in JSON: give a text, as \"NaN\" (for attributes there is `ozarr attrs set --non-finite`)"),
 ];

@@ -93,7 +93,7 @@ kinds! {
         Throttled = -505,
         /// The server does not serve byte ranges.
         Ranges = -506,
-        /// Some chunks of a write are stored and others are not.
+        /// Some chunks of a write are stored and others are not: of stores of the program's own only.
         Partial = -507,
         /// The operating system reports an input or output error.
         Io = -601,

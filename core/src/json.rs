@@ -29,7 +29,8 @@ use write::{indent, quoted};
 /// What some editors put in front of UTF-8.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// What to do about NaN and infinities that a caller wants to store.
-pub const NO_FORM: &str = "NaN and infinities have no form in JSON: store a text, or use a context whose setting \"non_finite\" is \"1\"";
+pub const NO_FORM: &str =
+    "NaN and infinities have no form in JSON: store a text, or open the store with a context whose setting \"non_finite\" was \"1\" before";
 /// The most repeated names that are reported.
 const REPEATED: usize = 8;
 

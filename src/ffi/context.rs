@@ -64,6 +64,7 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
 ///   them, as bare words that are no JSON: other programs may refuse to read the whole document. With `"0"`,
 ///   the default, new ones are refused; those that other programs stored are read, and stay, in any case.
+///   It holds for stores and nodes that are opened after it was set.
 /// - `"huge_pages"`: with `"1"`, the default, a read of 32 MiB or more that returns when it is done, into
 ///   memory that was never written before and is overwritten as a whole, asks the system to make it of
 ///   huge pages, where the system waits to be asked (Linux, transparent huge pages: madvise), and
@@ -123,11 +124,11 @@ fn set(settings: &ContextObject, key: &str, value: &str) -> Result<()> {
             drop(settings.chunk_cache.replace((bytes > 0).then(|| node::ChunkCache::new(bytes))));
         }
         "file.sync" => {
-            let sync = node::SyncMode::parse(value).map_err(|e| e.at_field(key))?;
+            let sync = node::SyncMode::parse(value)?;
             settings.files.write(|files| files.sync = sync);
         }
         "file.lock" => {
-            let lock = node::LockMode::parse(value).map_err(|e| e.at_field(key))?;
+            let lock = node::LockMode::parse(value)?;
             settings.files.write(|files| files.lock = lock);
         }
         "bytes_in_flight" => match value.parse() {

@@ -113,7 +113,8 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// - `"nczarr"`: when netCDF-C's own keys of format 2 (`_nczarr_group` and its like) are written: at the
 ///   times of `"consolidate"`, `"keep"` (the default) where the root has them, for netCDF-C finds nodes by
 ///   them; `"on"` in every hierarchy of format 2, and arrays of types that netCDF does not have are an
-///   error; `"off"` never.
+///   error; `"off"` never. Nodes of format 3 have no such keys: `"on"` with the option `"zarr_format"` of
+///   `"3"` is an error, and does nothing for those that are created as 3.
 /// - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both,
 ///   and v3 where both exist.
 /// - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not

@@ -126,6 +126,7 @@ pub use hierarchy::OPEN_OR_OVERWRITE;
 pub use kinds::{Create, Mode, NodeKind, OPEN_FOR_READING};
 pub use lost::losses;
 pub use migrate::Migrated;
+pub use place::COMPLETE_OR_OVERWRITE;
 pub use rechunk::{RechunkOptions, RechunkReport};
 pub use series::Series;
 pub use spec::{DIGEST, Spec};

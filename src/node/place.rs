@@ -447,12 +447,15 @@ fn finish(copied: Copied<'_>, (to, place): (&Store, &str)) -> Result<()> {
     upkeep::add_missed(to, place)
 }
 
+/// What to do about what an interrupted call left.
+pub const COMPLETE_OR_OVERWRITE: &str = "complete it, or create with overwriting what it left";
+
 /// Whether a copy of the same source was interrupted at `place`, where a marker has `said` so; where it is to be overwritten, any copy, of a node
 /// above as well.
 fn was_interrupted((to, place): (&Store, &str), said: Option<&Map>, (source, how): (&str, Create)) -> Result<bool> {
     if how != Create::Overwrite && said.is_some_and(|said| !is_of(said, source)) {
-        let what = "another copy, or the erasing of a node, was interrupted here; complete it, or overwrite what it left";
-        return Err(err!(Exists, "{what}").at_key(path::join(place, marker::COPY)));
+        return Err(err!(Exists, "another copy, or the erasing of a node, was interrupted here; {COMPLETE_OR_OVERWRITE}")
+            .at_key(path::join(place, marker::COPY)));
     }
     let above = if how == Create::Overwrite { path::ancestors(place) } else { Vec::new() };
     let is_above = try_collect(above.into_iter().map(|group| marker::read(to, group, marker::COPY)))?;

@@ -249,6 +249,7 @@ impl Store {
                 bail!(Argument, "unknown option {name:?} of a store, expected {OPTIONS}");
             }
         }
+        chosen.check()?;
         if let Root::Remote(place, _) = root {
             withhold(&mut remote, (&of_variable, &given), place, &|name| std::env::var(name).ok());
         }

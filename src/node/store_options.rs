@@ -78,6 +78,14 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Refuses options that contradict one another.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.nczarr == Nczarr::On && self.format == Some(Format::V3) {
+            bail!(Argument, "the option \"nczarr\" is \"on\" and \"zarr_format\" is \"3\": NCZarr's keys are those of format 2");
+        }
+        Ok(())
+    }
+
     /// Sets one option from its texts; returns false if no option has that name.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<bool> {
         let one_of = |no: &str, yes: &str| match value {
@@ -193,6 +201,20 @@ mod tests {
         {
             memory_ended();
             assert_eq!((set(text), set(text)), (Err(ErrorKind::NoMemory), kind), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_that_cannot_be_are_refused_by_the_name_of_their_option() {
+        for (options, words) in [
+            (&[("file.sync", "sometimes")][..], &["\"file.sync\" is \"sometimes\"", "\"batch\""][..]),
+            (&[("file.lock", "sometimes")], &["\"file.lock\" is \"sometimes\"", "\"require\""]),
+            (&[("nczarr", "yes")], &["\"nczarr\" is \"yes\"", "\"keep\""]),
+            (&[("nczarr", "on"), ("zarr_format", "3")], &["\"nczarr\" is \"on\"", "\"zarr_format\" is \"3\""]),
+            (&[("zarr_format", "3"), ("nczarr", "on")], &["\"nczarr\" is \"on\"", "\"zarr_format\" is \"3\""]),
+        ] {
+            let e = Store::open(&Context::default(), "none.zarr", Mode::ReadWrite, options).err().unwrap();
+            assert!(e.kind() == ErrorKind::Argument && words.iter().all(|word| e.message().contains(word)), "{options:?}: {e}");
         }
     }
 

@@ -22,7 +22,7 @@ impl SyncMode {
             "none" => Ok(SyncMode::None),
             "batch" => Ok(SyncMode::Batch),
             "each" => Ok(SyncMode::Each),
-            _ => bail!(Argument, "sync mode {name:?} is not one of none, batch, each"),
+            _ => bail!(Argument, "\"file.sync\" is {name:?}, expected \"none\", \"batch\" or \"each\""),
         }
     }
 
@@ -55,7 +55,7 @@ impl LockMode {
     pub fn parse(name: &str) -> Result<LockMode> {
         match LockMode::NAMES.iter().find(|(known, _)| *known == name) {
             Some((_, mode)) => Ok(*mode),
-            None => bail!(Argument, "lock mode {name:?} is not one of require, try, none"),
+            None => bail!(Argument, "\"file.lock\" is {name:?}, expected \"require\", \"try\" or \"none\""),
         }
     }
 
