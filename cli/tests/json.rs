@@ -124,7 +124,8 @@ fn numbers_that_are_none_are_strings_in_json() {
 #[test]
 fn the_times_of_tune_have_the_latency_of_each_read_in_them() {
     let folder = Folder::new("json_tune");
-    folder.ok("create a.zarr t --type float32 --shape 2,3");
+    folder.ok("create a.zarr t --type uint8 --shape 2,3");
+    folder.bytes("write a.zarr t --raw", &[1, 2, 3, 4, 5, 6]);
     let found = told(&folder, "tune a.zarr t --sample 4K --access whole --latency 100000 --json", &[]);
     let access = &found["layouts"][0]["accesses"][0];
     let (ms, reads) = (access["ms"].as_f64().unwrap(), access["reads"].as_f64().unwrap());
