@@ -226,7 +226,7 @@ mod tests {
         let mut state = 1u32;
         let noise = |i: usize| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            if i / 500 % 3 == 0 { (state >> 24) as u8 } else { (i / 900) as u8 }
+            if (i / 500).is_multiple_of(3) { (state >> 24) as u8 } else { (i / 900) as u8 }
         };
         (0..n).map(noise).collect()
     }
