@@ -28,9 +28,11 @@ enum Meant {
     FourOrSize,
     /// The type of the elements that enter.
     Type,
+    /// What `dtype` says: zarr-python goes by this member alone where it reads big-endian bytes.
+    Dtype,
 }
 
-use Meant::{False, FourOrSize, Number, Shuffle, Size, Type, Typesize, Word};
+use Meant::{Dtype, False, FourOrSize, Number, Shuffle, Size, Type, Typesize, Word};
 
 /// The parameters of a codec, in the order in which they are written.
 type Row = (&'static str, &'static [(&'static str, Meant)]);
@@ -40,8 +42,8 @@ const V3: &[Row] = &[
     ("blosc", &[("cname", Word("lz4")), ("clevel", Number(5)), ("shuffle", Shuffle), ("typesize", Typesize), ("blocksize", Number(0))]),
     ("gzip", &[("level", Number(5))]),
     ("numcodecs.astype", &[("decode_dtype", Type)]),
-    ("numcodecs.delta", &[("dtype", Type)]),
-    ("numcodecs.fixedscaleoffset", &[("dtype", Type)]),
+    ("numcodecs.delta", &[("dtype", Type), ("astype", Dtype)]),
+    ("numcodecs.fixedscaleoffset", &[("dtype", Type), ("astype", Dtype)]),
     ("numcodecs.quantize", &[("dtype", Type)]),
     ("numcodecs.shuffle", &[("elementsize", Size)]),
     ("zstd", &[("level", Number(0)), ("checksum", False)]),
@@ -223,6 +225,7 @@ fn fill_in(configuration: &mut Map, members: &[(&str, Meant)], style: Style, ite
             Size => Some(Value::from(item.size())),
             FourOrSize => Some(Value::from(if config.get(name).is_some() { item.size() } else { 4 })),
             Type => DataType::NUMPY.contains(&item.data_type).then(|| Value::from(item.data_type.numpy())),
+            Dtype => filled.get("dtype").cloned(),
             // Without a shuffle it says nothing.
             Typesize => (blosc::shuffle_word(&config, typesize()) != Some("noshuffle")).then(|| Value::from(typesize())),
             Shuffle => blosc::shuffle_word(&config, typesize()).map(Value::from),
@@ -299,6 +302,17 @@ mod tests {
                 r#"[BYTES,{"name":"blosc","configuration":{"typesize":null,"shuffle":"noshuffle"}}]"#,
                 r#"[BYTES,{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"noshuffle","blocksize":0}}]"#,
             ),
+            // Elements that are stored as they are have their byte order.
+            (
+                DataType::Int32,
+                r#"[{"name":"numcodecs.delta","configuration":{"dtype":">i4"}},{"name":"bytes","configuration":{"endian":"big"}}]"#,
+                r#"[{"name":"numcodecs.delta","configuration":{"dtype":">i4","astype":">i4"}},{"name":"bytes","configuration":{"endian":"big"}}]"#,
+            ),
+            (
+                DataType::Float32,
+                r#"[{SHARDS:[{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":1,"scale":9,"dtype":">f4","astype":null}},{"name":"bytes","configuration":{"endian":"big"}}],"index_codecs":[BYTES]}}]"#,
+                r#"[{SHARDS:[{"name":"numcodecs.fixedscaleoffset","configuration":{"dtype":">f4","astype":">f4","offset":1,"scale":9}},{"name":"bytes","configuration":{"endian":"big"}}],"index_codecs":[BYTES]}}]"#,
+            ),
             // The items are those that enter.
             (
                 DataType::Int32,
@@ -313,7 +327,7 @@ mod tests {
             (
                 DataType::Int32,
                 r#"["numcodecs.delta",BYTES,"numcodecs.zlib"]"#,
-                r#"[{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},BYTES,{"name":"numcodecs.zlib","configuration":{"level":1}}]"#,
+                r#"[{"name":"numcodecs.delta","configuration":{"dtype":"<i4","astype":"<i4"}},BYTES,{"name":"numcodecs.zlib","configuration":{"level":1}}]"#,
             ),
             // Others read the registered names only.
             (

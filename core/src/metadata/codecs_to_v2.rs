@@ -178,11 +178,15 @@ mod tests {
                 "[]",
             ),
             (
-                r#"[{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},BYTES,{"name":"numcodecs.zlib","configuration":{"level":1}}]"#,
+                r#"[{"name":"numcodecs.delta","configuration":{"dtype":"<i4","astype":"<i4"}},BYTES,{"name":"numcodecs.zlib","configuration":{"level":1}}]"#,
                 r#"{"id":"zlib","level":1}"#,
-                r#"[{"id":"delta","dtype":"<i4"}]"#,
+                r#"[{"id":"delta","dtype":"<i4","astype":"<i4"}]"#,
             ),
-            (r#"[{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},BYTES]"#, "null", r#"[{"id":"delta","dtype":"<i4"}]"#),
+            (
+                r#"[{"name":"numcodecs.delta","configuration":{"dtype":"<i4","astype":"<i4"}},BYTES]"#,
+                "null",
+                r#"[{"id":"delta","dtype":"<i4","astype":"<i4"}]"#,
+            ),
         ];
         for (text, compressor, filters) in cases {
             let from = list(&text.replace("BYTES", bytes));

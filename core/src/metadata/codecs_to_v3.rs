@@ -118,6 +118,12 @@ impl CodecList {
                     bail!(Unsupported, "{id:?} of {name} has no form in Zarr v3: zarr-python reads other numbers");
                 }
                 self.check_type(&configuration)?;
+                // zarr-python goes by this member alone where it reads big-endian bytes.
+                if matches!(id, "delta" | "fixedscaleoffset")
+                    && let (Some(dtype), None) = (configuration.get("dtype").cloned(), configuration.get("astype"))
+                {
+                    configuration.insert("astype".into(), dtype);
+                }
                 self.item = match (id, after.and_then(|member| configuration.get(member))) {
                     ("packbits", _) => ElementType::native(DataType::UInt8),
                     (_, Some(value)) => parse_v2::parse_spelling(value)?,

@@ -4,9 +4,10 @@
 use super::codecs_to_v3::codecs;
 use super::draft::filters;
 use super::extension::Extension;
+use super::json::brief;
 use super::v2::DIMENSIONS;
 use super::{ArrayMeta, Codecs, Dialect, Format, Map, Order, Value, v3};
-use crate::dtype::{ElementType, check_v3};
+use crate::dtype::{ByteOrder, ElementType, check_v3, parse_v2};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::grid::key::KeyEncoding;
 use crate::limits::check_dimension_names;
@@ -18,7 +19,23 @@ use crate::limits::check_dimension_names;
 /// Errors: `Unsupported` with the old field where v3 has no form for something; see [`recoded`].
 pub fn array(meta: &ArrayMeta, attributes: Map) -> Result<ArrayMeta> {
     let codecs = codecs(&meta.codecs, meta.data_type, meta.shape.len())?;
+    check_quantized(&meta.codecs)?;
     with_codecs(meta, attributes, codecs)
+}
+
+/// Refuses big-endian elements of `quantize`, the one codec whose type zarr-python 3.4 does not go by: it takes them for little-endian ones.
+fn check_quantized(codecs: &Codecs) -> Result<()> {
+    let Codecs::V2 { filters, .. } = codecs else { return Ok(()) };
+    for (i, filter) in filters.iter().enumerate().filter(|(_, filter)| filter.name == "quantize") {
+        let said = ["astype", "dtype"].iter().find_map(|member| filter.configuration.get(*member).filter(|value| !value.is_null()));
+        if let Some(value) = said
+            && parse_v2::parse_spelling(value)?.order == ByteOrder::Big
+        {
+            let e = err!(Unsupported, "\"quantize\" of {} has no form in Zarr v3: zarr-python reads other numbers", brief(value));
+            return Err(e.at_field(format!("filters[{i}]")));
+        }
+    }
+    Ok(())
 }
 
 /// Upgrades like [`array()`], for chunks that are encoded anew: little-endian elements in C order, and the old compressor if v3 has it. The
@@ -191,10 +208,22 @@ mod tests {
                 r#","filters":[{"id":"astype","encode_dtype":">f8","decode_dtype":">i4"}]"#,
                 r#"[{"name":"numcodecs.astype","configuration":{"encode_dtype":">f8","decode_dtype":">i4"}},{"name":"bytes","configuration":{"endian":"big"}}]"#,
             ),
+            (
+                r#","filters":[{"id":"delta","dtype":">i4"}]"#,
+                r#"[{"name":"numcodecs.delta","configuration":{"dtype":">i4","astype":">i4"}},{"name":"bytes","configuration":{"endian":"big"}}]"#,
+            ),
+            (
+                r#","dtype":">f4","filters":[{"id":"fixedscaleoffset","offset":1,"scale":9,"dtype":">f4","astype":null}]"#,
+                r#"[{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":1,"scale":9,"dtype":">f4","astype":">f4"}},{"name":"bytes","configuration":{"endian":"big"}}]"#,
+            ),
+            (
+                r#","dtype":"<f4","filters":[{"id":"quantize","digits":2,"dtype":"<f4"}]"#,
+                r#"[{"name":"numcodecs.quantize","configuration":{"digits":2,"dtype":"<f4"}},{"name":"bytes","configuration":{"endian":"little"}}]"#,
+            ),
             // GDAL's of bytes, and NumPy's name of a type.
             (
                 r#","dtype":"|u1","filters":[{"id":"delta","dtype":"u1"}]"#,
-                r#"[{"name":"numcodecs.delta","configuration":{"dtype":"u1"}},{"name":"bytes"}]"#,
+                r#"[{"name":"numcodecs.delta","configuration":{"dtype":"u1","astype":"u1"}},{"name":"bytes"}]"#,
             ),
             (
                 r#","dtype":"<f8","filters":[{"id":"fixedscaleoffset","offset":0,"scale":10,"dtype":"float64","astype":"i2"}]"#,
@@ -226,6 +255,8 @@ mod tests {
             (r#","filters":[{"id":"shuffle"},{"id":"delta","dtype":">i4"}]"#, "filters[1]"),
             (r#","filters":[{"id":"delta","dtype":"<i4"}]"#, "filters[0]"),
             (r#","dtype":"<i4","filters":[{"id":"bitround","keepbits":3}]"#, "filters[0]"),
+            (r#","dtype":">f4","filters":[{"id":"quantize","digits":2,"dtype":">f4"}]"#, "filters[0]"),
+            (r#","dtype":">f4","filters":[{"id":"quantize","digits":2,"dtype":">f4","astype":">f4"}]"#, "filters[0]"),
         ];
         for (members, field) in cases {
             let meta = v2_array(members);
