@@ -4,7 +4,7 @@
 use super::beside::{Purpose, claim, lock_for_place, place_of};
 use super::listing::{self, check_may_empty, empty_folder, entries, is_mounted_in, remove_emptied, visible};
 use super::lock::{ByteLock, LOCK_SPACE};
-use super::path::{KeyPath, Made, c_path, folder_of, make_parents, remove_made};
+use super::path::{KeyPath, Made, c_path, folder_of, make_missing, remove_made};
 use super::temporary::{TRIES, keep_readers};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
@@ -140,7 +140,7 @@ impl LocalStore {
                     return Ok(true);
                 }
                 Err(Errno(libc::ENOENT)) if os::stat_at(root, old_path.as_c(), false).is_ok() => {
-                    let parents = make_parents(root, new, 1, &mut made);
+                    let parents = make_missing(root, new, &mut made);
                     self.durability.folders_made(new, &made);
                     parents.inspect_err(|_| remove_made(root, new, &made))?;
                 }

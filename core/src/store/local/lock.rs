@@ -8,7 +8,7 @@
 //! the next lock.
 
 use super::durable::Durability;
-use super::path::{KeyPath, LOCK_NAME, Made, c_path, make_parents, remove_made, renamed_folder};
+use super::path::{KeyPath, LOCK_NAME, Made, c_path, make_missing, remove_made, renamed_folder};
 use super::temporary::{TRIES, Temp, TempNames};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, OwnFile, forks};
@@ -285,7 +285,7 @@ fn open_lock_file(at: &LockPlace<'_>, tries: usize, granted: bool, durability: &
         Ok(fd) => Ok(Some(Opened { fd, is_new: !granted })),
         Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
             let name = lock_key(folder);
-            let parents = make_parents(root, &name, 1, made);
+            let parents = make_missing(root, &name, made);
             durability.folders_made(&name, made);
             parents?;
             durability.names_changed(root, &name, made)?;

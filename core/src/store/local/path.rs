@@ -192,10 +192,7 @@ pub(super) fn make_parents(root: BorrowedFd<'_>, key: &str, missing: usize, made
                 made.push(cuts[next - 1]);
                 break;
             }
-            Err(Errno(libc::EEXIST)) => {
-                check_leads_on(root, &key[..cuts[next - 1]])?;
-                break;
-            }
+            Err(Errno(libc::EEXIST)) => break,
             Err(Errno(libc::ENOENT)) => next -= 1,
             Err(e) => return Err(e.error("make a folder").at_key(&key[..cuts[next - 1]])),
         }
@@ -209,6 +206,16 @@ pub(super) fn make_parents(root: BorrowedFd<'_>, key: &str, missing: usize, made
         }
     }
     Ok(())
+}
+
+/// Makes the folders above `key`, of which one was not found just now. Where all have their names, one of these may be a link to nothing.
+pub(super) fn make_missing(root: BorrowedFd<'_>, key: &str, made: &mut Made) -> Result<()> {
+    let before = made.len();
+    make_parents(root, key, 1, made)?;
+    if made.len() > before {
+        return Ok(());
+    }
+    key.match_indices('/').try_for_each(|(cut, _)| check_leads_on(root, &key[..cut]))
 }
 
 /// Refuses a name that is a link to nothing, in which whoever tries again would never find a folder, nor make one.

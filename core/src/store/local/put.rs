@@ -2,7 +2,7 @@
 
 use super::durable::{FileId, file_id, sync_closed};
 use super::lock::LOCK_SPACE;
-use super::path::{KeyPath, Made, folder_of, make_parents, remove_made};
+use super::path::{KeyPath, Made, folder_of, make_missing, remove_made};
 use super::temporary::{TRIES, Temp, is_of_node, keep_readers};
 use super::{LocalStore, SyncMode, byte_of};
 use crate::error::{Result, bail};
@@ -164,7 +164,7 @@ impl LocalStore {
                     }
                 }
                 Err(Errno(libc::ENOENT)) if os::stat_at(CWD, from, false).is_ok() => {
-                    let parents = make_parents(root, key, 1, made);
+                    let parents = make_missing(root, key, made);
                     self.durability.folders_made(key, made);
                     parents?;
                 }

@@ -1,7 +1,7 @@
 //! Temporary files beside the keys that they become the values of, and the names of what is on its way out.
 
 use super::owner::with_name_here;
-use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_parents};
+use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_missing, make_parents};
 use crate::error::{Error, Result, bail, err};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_of_another, is_sticky, libc, share_reading, share_writing};
 use crate::store::keys::{GOES_LAST, MAKES_A_NODE};
@@ -57,7 +57,7 @@ impl TempNames {
             match os::open(root, path.as_c(), libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, 0o666) {
                 Ok(fd) => return Ok((Temp { root, path, there: true }, fd)),
                 Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
-                    make_parents(root, key, 1, made)?;
+                    make_missing(root, key, made)?;
                     self.missing.store(made.len(), Ordering::Relaxed);
                 }
                 Err(Errno(libc::EEXIST)) => path = self.next(folder),
