@@ -152,10 +152,7 @@ enum {
     OZARR_ERR_NETWORK = -504,            /**< The network or the server failed. */
     OZARR_ERR_THROTTLED = -505,          /**< The server asks for fewer requests. */
     OZARR_ERR_RANGES = -506,             /**< The server does not serve byte ranges. */
-    /**
-     * Some chunks of a write are stored and others are not, says a store of the program's own: the library
-     * returns the status of what failed.
-     */
+    /** A store of the program's own has stored a part of a write; ozarr never says so. */
     OZARR_ERR_PARTIAL = -507,
     OZARR_ERR_IO = -601,                 /**< The operating system reports an input or output error. */
     OZARR_ERR_NO_SPACE = -602,           /**< The device or quota is full. */

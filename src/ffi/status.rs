@@ -85,8 +85,7 @@ pub const OZARR_ERR_NETWORK: ozarr_status = -504;
 pub const OZARR_ERR_THROTTLED: ozarr_status = -505;
 /// The server does not serve byte ranges.
 pub const OZARR_ERR_RANGES: ozarr_status = -506;
-/// Some chunks of a write are stored and others are not, says a store of the program's own: the library
-/// returns the status of what failed.
+/// A store of the program's own has stored a part of a write; ozarr never says so.
 pub const OZARR_ERR_PARTIAL: ozarr_status = -507;
 /// The operating system reports an input or output error.
 pub const OZARR_ERR_IO: ozarr_status = -601;
