@@ -96,6 +96,7 @@ module ozarr_constants
   integer(c_int32_t), parameter, public :: OZARR_STORE_CAN_LIST = 2_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_STORE_CAN_ERASE = 4_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_STORE_IS_REMOTE = 8_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_CALLBACK_ANY_THREAD = 256_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_CREATE_NEW = 0_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_CREATE_OVERWRITE = 1_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_CREATE_OPEN_IF_SAME = 2_c_int32_t
@@ -164,7 +165,6 @@ module ozarr_constants
   integer(c_int32_t), parameter, public :: OZARR_FAULT_KIND_TEMPORARY = 6_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_FAULT_KIND_STALE = 7_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_BUFFER_SMALL_PAGES = 1_c_int32_t
-  integer(c_int32_t), parameter, public :: OZARR_CALLBACK_ANY_THREAD = 256_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_STORE_HAS_VERSIONS = 512_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_BYTE_RANGE_KIND_WHOLE = 0_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_BYTE_RANGE_KIND_SPAN = 1_c_int32_t
