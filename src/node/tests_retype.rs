@@ -127,6 +127,29 @@ fn attributes_of_the_elements_of_one_type_go_or_follow() {
     }
 }
 
+#[test]
+fn a_type_changed_away_and_back_is_refused_where_attributes_have_followed_it() {
+    use DataType::{Float32, Int8, Int32, UInt8};
+    let (away, back): (&[DataType], &[DataType]) = (&[Float32], &[Float32, Int8]);
+    for (attributes, types, is_refused) in [
+        (r#"{"_Unsigned":"true","_FillValue":-1,"valid_max":-2}"#, back, true),
+        (r#"{"_Unsigned":"true","valid_max":-2}"#, &[UInt8, Int8], true),
+        (r#"{"_Unsigned":"true"}"#, &[UInt8, Float32, Int8], true),
+        (r#"{"_FillValue":-1}"#, &[Int32, UInt8, Int8], true),
+        (r#"{"_Unsigned":"true","_FillValue":-1,"valid_max":-2}"#, away, false),
+        (r#"{"_Unsigned":"true","_FillValue":-1,"valid_max":-2}"#, &[Int8, Float32, Float32], false),
+        (r#"{"units":"K","valid_max":-2}"#, back, false),
+    ] {
+        let (from, to, at) = (memory(), memory(), format!("{attributes} {types:?}"));
+        let mut spec = Spec::new(Int8, &[2]).unwrap();
+        spec.set_attributes_json(attributes).unwrap();
+        write(&Array::create(&from, "a", &spec, Create::New).unwrap(), &mut [1.0, -56.0]);
+        let done = copied(&from, &to, RechunkOptions::default(), &|spec| types.iter().try_for_each(|new| spec.set_data_type(*new)));
+        let found = done.map(|_| ()).map_err(|e| (e.kind(), e.to_string().contains("data_type")));
+        assert_eq!(found, if is_refused { Err((ErrorKind::Argument, true)) } else { Ok(()) }, "{at}");
+    }
+}
+
 fn attributes_of(store: &Store) -> String {
     Value::Object(Array::open(store, "a").unwrap().attributes().shown().unwrap()).to_string()
 }

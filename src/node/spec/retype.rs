@@ -5,7 +5,7 @@ use crate::codec::parse::takes_bytes;
 use crate::codec::registry::canonical;
 use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
-use crate::error::Result;
+use crate::error::{Result, err};
 use crate::metadata::extension::Extension;
 use crate::metadata::v2::DIMENSIONS;
 use crate::metadata::{Format, Map};
@@ -26,6 +26,7 @@ impl Spec {
     pub fn set_data_type(&mut self, data_type: DataType) -> Result<()> {
         let fresh = Spec::new(data_type, &self.shape)?;
         let (old, new) = (self.data_type.native(), fresh.data_type.native());
+        self.check_first_type((old, new))?;
         let meant = if self.loose { meant_type(&self.attributes, old) } else { old };
         if let FillSetting::Element(fill) = &self.fill
             && old != new
@@ -38,11 +39,29 @@ impl Spec {
             self.fill = converted_fill(fill, meant, new)?.filter(|_| !is_none).map_or(none, FillSetting::Element);
         }
         if self.loose && old != new {
+            let before = self.attributes.clone();
             self.change_attributes((old, meant), new);
+            let (first, has_followed) = self.first_type.unwrap_or((old, false));
+            self.first_type = Some((first, has_followed || self.attributes != before));
         }
         self.data_type = fresh.data_type;
         self.change_kind((old, new))?;
         if self.loose && old != new { self.change_codecs((old, new)) } else { Ok(()) }
+    }
+
+    /// Refuses the type of the array that is copied once more where attributes have followed another one: its elements would be copied as they are, and
+    /// not mean by the attributes what they did.
+    fn check_first_type(&self, (old, new): (DataType, DataType)) -> Result<()> {
+        if old != new && self.first_type == Some((new, true)) {
+            let e = err!(
+                Argument,
+                "found {}, the type of the array that the specification is like, after {}, which attributes have followed: make a new specification",
+                new.name(),
+                old.name()
+            );
+            return Err(e.at_field("data_type"));
+        }
+        Ok(())
     }
 
     /// Lets the attributes that speak of elements, of `old` for numbers of `meant`, follow the type, or leaves them out.
