@@ -108,12 +108,13 @@ fn a_copy_of_another_type_has_the_values_of_the_source_whatever_its_codecs() {
 
 #[test]
 fn attributes_of_the_elements_of_one_type_go_or_follow() {
-    use DataType::{Bool, Float32, Int8, Int16, UInt8};
+    use DataType::{Bool, Float32, Int8, Int16, Int64, UInt8};
     let unsigned = r#"{"_Unsigned":"true"}"#;
     for (old, attributes, new, wanted) in [
         (Float32, unsigned, Int8, "{}"),
         (UInt8, unsigned, Int16, "{}"),
         (Int8, unsigned, Int8, unsigned),
+        (Int64, r#"{"_FillValue":-9.223372036854776e18}"#, Float32, r#"{"_FillValue":"AAAAAAAA4MM="}"#),
         (Int16, r#"{"_FillValue":-3,"ozarr_digest":"00"}"#, Bool, "{}"),
         (Int16, r#"{"_FillValue":-3,"ozarr_digest":"00"}"#, Float32, r#"{"_FillValue":"AAAAAAAACMA="}"#),
         (Int16, r#"{"ozarr_digest":"00"}"#, Int16, r#"{"ozarr_digest":"00"}"#),

@@ -134,9 +134,7 @@ pub(super) fn missing_value(data_type: DataType, value: &Value) -> Option<Option
         Value::Number(n) => match read(value) {
             Some(element) => Some(Some(element)),
             // -9999.0 for an integer; a number out of range has no element.
-            None => {
-                Some(n.text().parse::<f64>().ok().filter(|x| x.fract() == 0.0 && x.abs() < 9e15).and_then(|x| read(&(x as i64).into())))
-            }
+            None => Some(n.text().parse::<f64>().ok().filter(|x| x.fract() == 0.0).and_then(whole).and_then(|number| read(&number))),
         },
         _ => read(value).map(Some),
     }
@@ -145,6 +143,12 @@ pub(super) fn missing_value(data_type: DataType, value: &Value) -> Option<Option
 /// The element that an attribute's value means, as [`missing_value`] tells it; a number that does not fit the stored type may be the one that is meant.
 pub(super) fn stored_value((stored, meant): (DataType, DataType), value: &Value) -> Option<Option<Element>> {
     Some(missing_value(stored, value)?.or_else(|| missing_value(meant, value).flatten()))
+}
+
+/// A number without a fraction as an integer of 64 bits, if it is one.
+fn whole(double: f64) -> Option<Value> {
+    let number = double as i128;
+    i64::try_from(number).map(Value::from).or_else(|_| u64::try_from(number).map(Value::from)).ok()
 }
 
 /// NaN and the infinities, which JSON has no numbers for.

@@ -82,7 +82,7 @@ fn missing_in(types: Types, new: DataType, item: &Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use DataType::{Bool, Float32, Float64, Int8, Int16, Int64, UInt8, UInt16};
+    use DataType::{Bool, Float32, Float64, Int8, Int16, Int64, UInt8, UInt16, UInt64};
 
     fn followed(attributes: &str, types: Types, new: DataType) -> (String, Option<String>) {
         let mut attributes = json::parse_object(attributes.as_bytes(), 10_000).unwrap();
@@ -128,6 +128,8 @@ mod tests {
             (Int16, UInt8, "[-999,7]", Some("[7]"), "-999"),
             (Int16, UInt8, "[-999,-998]", None, "-999, -998"),
             (Int16, Bool, "0", None, "0"),
+            (Int64, Int16, "-9.223372036854776e18", None, "-9.223372036854776e18"),
+            (UInt64, Int16, "9.223372036854776e18", None, "9.223372036854776e18"),
             (Float64, Int16, "-9.5", None, "-9.5"),
             (Float32, Int16, "NaN", None, "NaN"),
             (Float32, Int16, "-999.0", Some("-999.0"), ""),
@@ -139,6 +141,8 @@ mod tests {
             (Float32, Float64, "NaN", Some("NaN"), ""),
             // What no element ever was.
             (UInt8, Int16, "-999", Some("-999"), ""),
+            (Int64, Int16, "9.223372036854776e18", Some("9.223372036854776e18"), ""),
+            (UInt64, Int16, "1.8446744073709552e19", Some("1.8446744073709552e19"), ""),
             (Int16, UInt8, r#""none""#, Some(r#""none""#), ""),
             (Int16, UInt8, "[]", Some("[]"), ""),
         ] {
