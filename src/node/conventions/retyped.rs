@@ -2,8 +2,9 @@
 //! Conventions: CF 2.5.1, 3.5 and 8.1; netCDF's best practices, "Unsigned Data".
 
 use super::missing::{is_number, missing_to_type, missing_value, stored_value};
+use super::time::TimeUnits;
 use crate::dtype::fill::Fill;
-use crate::dtype::{DataType, Kind, Real};
+use crate::dtype::{DataType, Kind, Real, Unit};
 use crate::metadata::{Format, Map, Value, json};
 use crate::node::spec::converted_fill;
 
@@ -49,6 +50,26 @@ pub(in crate::node) fn values_to_type(attributes: &mut Map, types: Types, new: D
     (!lost.is_empty()).then(told)
 }
 
+/// What is to be told where counts become times, or times counts: the counts stay what they are.
+pub(in crate::node) fn times_to_type(attributes: &Map, old: DataType, new: DataType) -> Option<String> {
+    let epoch = |time| if matches!(time, DataType::DateTime(_)) { " since 1970-01-01" } else { "" };
+    match (old, new) {
+        (_, DataType::DateTime(unit) | DataType::TimeDelta(unit)) if is_number(old) => {
+            let units = attributes.get("units").and_then(Value::as_str).filter(|units| TimeUnits::is_one(units))?;
+            Some(format!("the elements are taken for counts of {}{}, whatever their units say: {units:?}", counted(unit), epoch(new)))
+        }
+        (DataType::DateTime(unit) | DataType::TimeDelta(unit), _) if is_number(new) => {
+            Some(format!("times become counts of {}{}: what is not a time becomes a number, too", counted(unit), epoch(old)))
+        }
+        _ => None,
+    }
+}
+
+/// A unit of times in words.
+fn counted(unit: Unit) -> String {
+    if unit.scale == 1 { unit.name().into() } else { format!("{} {}", unit.scale, unit.name()) }
+}
+
 /// The values of a list, or the one.
 fn each(value: &Value) -> &[Value] {
     value.as_array().unwrap_or(std::slice::from_ref(value))
@@ -82,7 +103,7 @@ fn missing_in(types: Types, new: DataType, item: &Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use DataType::{Bool, Float32, Float64, Int8, Int16, Int64, UInt8, UInt16, UInt64};
+    use DataType::{Bool, DateTime, Float32, Float64, Int8, Int16, Int64, TimeDelta, UInt8, UInt16, UInt64};
 
     fn followed(attributes: &str, types: Types, new: DataType) -> (String, Option<String>) {
         let mut attributes = json::parse_object(attributes.as_bytes(), 10_000).unwrap();
@@ -151,6 +172,26 @@ mod tests {
             let at = format!("{stored:?} {new:?} {value}");
             assert_eq!((found, told.is_some()), (wanted, !lost.is_empty()), "{at}");
             assert!(told.is_none_or(|told| told.starts_with(&format!("missing_value {lost} is no value of {}: ", new.name()))), "{at}");
+        }
+    }
+
+    #[test]
+    fn counts_that_become_times_and_times_that_become_counts_are_told() {
+        let days = Unit::new("D", 1).unwrap();
+        for (attributes, old, new, wanted) in [
+            (r#"{"units":"days since 2000-01-01"}"#, Int64, DateTime(days), "days since 2000-01-01"),
+            (r#"{"units":"days since 2000-01-01"}"#, Int16, TimeDelta(days), "days since 2000-01-01"),
+            (r#"{"units":"days"}"#, Int64, DateTime(days), ""),
+            (r#"{"units":"days since 2000-01-01"}"#, Int64, Int16, ""),
+            ("{}", DateTime(days), Int64, "since 1970-01-01"),
+            ("{}", TimeDelta(days), Float64, "counts of D:"),
+            ("{}", DateTime(Unit::new("h", 6).unwrap()), Int64, "counts of 6 h since 1970-01-01"),
+            ("{}", DateTime(days), DateTime(days), ""),
+            ("{}", DateTime(days), DataType::Text(9), ""),
+        ] {
+            let told = times_to_type(&json::parse_object(attributes.as_bytes(), 10_000).unwrap(), old, new);
+            assert_eq!(told.is_some(), !wanted.is_empty(), "{attributes} {old:?} {new:?}: {told:?}");
+            assert!(told.is_none_or(|told| told.contains(wanted)), "{attributes} {old:?} {new:?}");
         }
     }
 }

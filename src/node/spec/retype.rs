@@ -12,7 +12,7 @@ use crate::metadata::{Format, Map};
 use crate::node::codec_edit;
 use crate::node::compression::Compressor;
 use crate::node::conventions::missing::is_number;
-use crate::node::conventions::retyped::values_to_type;
+use crate::node::conventions::retyped::{times_to_type, values_to_type};
 use crate::node::conventions::sign::{UNSIGNED, meant_type};
 use crate::node::follow_type::{Walk, is_shuffle_of_lengths};
 
@@ -70,6 +70,7 @@ impl Spec {
         if self.attributes.shift_remove(DIGEST).is_some() {
             self.left_out.push(format!("the attribute {DIGEST:?} is left out: it is that of elements of {}", old.name()));
         }
+        self.left_out.extend(times_to_type(&self.attributes, old, new));
         self.left_out.extend(values_to_type(&mut self.attributes, (old, meant), new, self.format.unwrap_or(Format::V3)));
     }
 
