@@ -28,7 +28,7 @@ use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::limits::{collect, extend, push, try_collect};
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, codecs_to_v3, json, upgrade, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, codecs_to_v3, upgrade, v2, v3};
 use notes::{FILL_CHANGED, MISSING_LOST, changes_fill, is_missing_lost, is_sharded, rounds_by_zfp};
 
 /// The maximum number of notes that are kept.
@@ -191,7 +191,7 @@ impl Job<'_> {
             }
             push(&mut plan, (node, new))?;
         }
-        record::follow_meant(&mut plan);
+        records_follow(&mut plan);
         self.report.notes.splice(0..0, images.note());
         self.report.notes.truncate(NOTES);
         self.total = self.copier.count(&mut plan)?;
@@ -217,7 +217,7 @@ impl Job<'_> {
             Document::Group(meta) => {
                 let mut attributes = upgrade::with_nczarr_members(&meta.document, attributes);
                 if to == Format::V2 {
-                    record_as_text(&mut attributes);
+                    record::as_text(&mut attributes);
                 }
                 Ok(New::Group(to, if to == Format::V3 { v3::write_group(attributes) } else { attributes }))
             }
@@ -361,11 +361,19 @@ impl Job<'_> {
     }
 }
 
-/// Makes the record of libozarr_netcdf the text that it is in format 2, where NCZarr opens no file in which a group has an attribute that
-/// is an object.
-fn record_as_text(attributes: &mut Map) {
-    if let Some(record) = attributes.get_mut("_nc_model").filter(|record| record.is_object()) {
-        *record = json::to_compact(record).into();
+/// Gives attributes of arrays whose elements become the numbers that they mean the type of these, where they had that of the elements.
+fn records_follow(plan: &mut [(String, New)]) {
+    for i in 0..plan.len() {
+        let New::Array(array) = &plan[i].1 else { continue };
+        let types = (array.old.meta.data_type, array.meant);
+        if array.new.data_type == types.0 {
+            continue;
+        }
+        let node = plan[i].0.clone();
+        let (group, name) = node.rsplit_once('/').unwrap_or(("", &node));
+        if let Some((_, New::Group(format, document))) = plan.iter_mut().find(|(path, _)| path == group) {
+            record::follow(*format, document, name, types);
+        }
     }
 }
 

@@ -118,12 +118,7 @@ impl CodecList {
                     bail!(Unsupported, "{id:?} of {name} has no form in Zarr v3: zarr-python reads other numbers");
                 }
                 self.check_type(&configuration)?;
-                // zarr-python goes by this member alone where it reads big-endian bytes.
-                if matches!(id, "delta" | "fixedscaleoffset")
-                    && let (Some(dtype), None) = (configuration.get("dtype").cloned(), configuration.get("astype"))
-                {
-                    configuration.insert("astype".into(), dtype);
-                }
+                say_astype(id, &mut configuration);
                 self.item = match (id, after.and_then(|member| configuration.get(member))) {
                     ("packbits", _) => ElementType::native(DataType::UInt8),
                     (_, Some(value)) => parse_v2::parse_spelling(value)?,
@@ -273,4 +268,13 @@ fn blosc(old: &Map, size: usize) -> Result<Map> {
     new.insert("typesize".into(), if size > 255 { 1 } else { size.max(1) }.into());
     new.insert("blocksize".into(), given("blocksize", 0.into()));
     Ok(new)
+}
+
+/// Gives codecs whose `dtype` is also the type that they make that one as `astype`: zarr-python goes by it alone where it reads big-endian bytes.
+fn say_astype(id: &str, configuration: &mut Map) {
+    if matches!(id, "delta" | "fixedscaleoffset")
+        && let (Some(dtype), None) = (configuration.get("dtype").cloned(), configuration.get("astype"))
+    {
+        configuration.insert("astype".into(), dtype);
+    }
 }

@@ -27,7 +27,7 @@ pub fn array(meta: &ArrayMeta, attributes: Map) -> Result<ArrayMeta> {
 fn check_quantized(codecs: &Codecs) -> Result<()> {
     let Codecs::V2 { filters, .. } = codecs else { return Ok(()) };
     for (i, filter) in filters.iter().enumerate().filter(|(_, filter)| filter.name == "quantize") {
-        let said = ["astype", "dtype"].iter().find_map(|member| filter.configuration.get(*member).filter(|value| !value.is_null()));
+        let said = ["astype", "dtype"].iter().find_map(|member| filter.configuration.get(member).filter(|value| !value.is_null()));
         if let Some(value) = said
             && parse_v2::parse_spelling(value)?.order == ByteOrder::Big
         {

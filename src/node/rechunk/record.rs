@@ -1,27 +1,19 @@
 //! What libozarr_netcdf has recorded in the groups of a copy of the types of attributes.
 
-use super::{New, record_as_text};
 use crate::dtype::DataType;
 use crate::metadata::{Format, Map, Value, json};
 
-/// Gives attributes of arrays whose elements become the numbers that they mean the type of these, where they had that of the elements.
-pub(super) fn follow_meant(plan: &mut [(String, New)]) {
-    for i in 0..plan.len() {
-        let New::Array(array) = &plan[i].1 else { continue };
-        let Some(types) = nc_name(array.old.meta.data_type).zip(nc_name(array.meant)) else { continue };
-        if array.new.data_type == array.old.meta.data_type || types.0 == types.1 {
-            continue;
-        }
-        let node = plan[i].0.clone();
-        let (group, name) = node.rsplit_once('/').unwrap_or(("", &node));
-        if let Some((_, New::Group(format, document))) = plan.iter_mut().find(|(path, _)| path == group) {
-            follow(*format, document, name, types);
-        }
+/// Makes the record of libozarr_netcdf the text that it is in format 2, where NCZarr opens no file in which a group has an attribute that
+/// is an object.
+pub(super) fn as_text(attributes: &mut Map) {
+    if let Some(record) = attributes.get_mut("_nc_model").filter(|record| record.is_object()) {
+        *record = json::to_compact(record).into();
     }
 }
 
 /// Gives attributes of one variable the type that is meant in the record of its group, which is a text in version 2.
-fn follow(format: Format, document: &mut Map, variable: &str, (stored, meant): (&str, &str)) {
+pub(super) fn follow(format: Format, document: &mut Map, variable: &str, (stored, meant): (DataType, DataType)) {
+    let Some((stored, meant)) = nc_name(stored).zip(nc_name(meant)).filter(|(stored, meant)| stored != meant) else { return };
     let attributes = match format {
         Format::V2 => Some(document),
         Format::V3 => document.get_mut("attributes").and_then(Value::as_object_mut),
@@ -43,7 +35,7 @@ fn follow(format: Format, document: &mut Map, variable: &str, (stored, meant): (
         types.into_iter().for_each(|types| types.retain(change));
     }
     if format == Format::V2 {
-        record_as_text(attributes);
+        as_text(attributes);
     }
 }
 
@@ -82,12 +74,12 @@ mod tests {
                 json::parse_object(text.as_bytes(), 10_000).unwrap()
             };
             let mut found = document(held("byte", is_text));
-            follow(format, &mut found, "a", ("byte", "ubyte"));
+            follow(format, &mut found, "a", (DataType::Int8, DataType::UInt8));
             let wanted = document(held("ubyte", format == Format::V2));
             assert_eq!(Value::Object(found).to_string(), Value::Object(wanted).to_string(), "{format:?} {is_text}");
         }
         let mut other = json::parse_object(br#"{"_nc_model":3,"units":"K"}"#, 10_000).unwrap();
-        follow(Format::V2, &mut other, "a", ("byte", "ubyte"));
+        follow(Format::V2, &mut other, "a", (DataType::Int8, DataType::UInt8));
         assert_eq!(Value::Object(other).to_string(), r#"{"_nc_model":3,"units":"K"}"#);
     }
 }
