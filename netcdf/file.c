@@ -286,10 +286,11 @@ static int store_all(oz_file *file) {
     return defined ? defined : status;
 }
 
-/* Tells once that elements were written to a variable which another program has renamed or erased. */
+/* Tells once that elements were written to a variable which another program has renamed or erased, or what is wrong with a document that it has spoilt. */
 static int take_lost(oz_file *file) {
-    int lost = oz_agree(file->ranks, file->lost ? NC_ENOTVAR : NC_NOERR);
+    int lost = oz_agree(file->ranks, file->lost ? NC_ENOTVAR : file->spoilt);
     file->lost = false;
+    file->spoilt = NC_NOERR;
     return lost;
 }
 

@@ -147,6 +147,11 @@ int oz_var_is_like(const oz_var *var, const ozarr_array *now, bool *like) {
 
 void oz_file_note_lost(oz_file *file) { __atomic_store_n(&file->lost, true, __ATOMIC_RELAXED); }
 
+void oz_file_note_spoilt(oz_file *file, int status) {
+    int none = NC_NOERR;
+    (void)__atomic_compare_exchange_n(&file->spoilt, &none, status, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 void oz_var_note_lost(oz_var *var) {
     ozarr_array *written = var->endless ? var->endless : var->array;
     var->lost = true;
