@@ -1452,6 +1452,40 @@ def late_definer(build):
         check(f"the values in {name}", right == [[0, 1], [7, fill], [8, fill], [fill, 9]], right)
 
 
+LATE_SPOILT = """
+import netCDF4, pathlib, sys
+path = sys.argv[1]
+with netCDF4.Dataset(path, "w") as d:
+    d.createDimension("t", None), d.createVariable("v", "i4", ("t",))
+a = netCDF4.Dataset(path, "a")
+a["v"][0] = 0
+a.sync()
+with netCDF4.Dataset(path, "a") as b:
+    b.createVariable("q", "i4", ("t",))[0] = 7
+document = pathlib.Path(path, "q", sys.argv[2])
+was = document.read_text()
+a["v"][1] = 1
+document.write_text(was[:20])
+try:
+    a.sync()
+except RuntimeError as e:
+    print(e, '2' in pathlib.Path(path, "v", sys.argv[2]).read_text())
+document.write_text(was)
+a["v"][2] = 2
+a.close()
+"""
+
+
+def late_spoilt(build):
+    """Of a variable that another program has defined since, and whose document was spoilt then, nc_sync tells it: it is not as long as all others, which are published."""
+    for version, document in ("3", "zarr.json"), ("2", ".zarray"):
+        name = f"spoilt{version}.zarr"
+        code, out, err = run([sys.executable, "-c", LATE_SPOILT, name, document], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"a variable of another program is spoilt in {name}", code == 0 and out == "NetCDF: Unknown file format True\n", (out, err[-500:]))
+        lengths = {one: zarr.open_group(build / name, mode="r")[one].shape for one in "vq"}
+        check(f"the lengths in {name} once it is mended", lengths == {"v": (3,), "q": (3,)}, lengths)
+
+
 def untold_lengths(build):
     """Where a program was killed before consolidated metadata told of its last records, the next writer tells of them, also if it has nothing to write."""
     program = "import netCDF4, sys\nwith netCDF4.Dataset(sys.argv[1], 'w') as d:\n    d.createDimension('t', None), d.createVariable('v', 'i4', ('t',)).__setitem__(slice(3), 1)"
@@ -1766,6 +1800,7 @@ def main():
     two_writers(build)
     two_definers(build)
     late_definer(build)
+    late_spoilt(build)
     late_array(build)
     longer_below(build)
     untold_lengths(build)
