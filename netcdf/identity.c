@@ -132,7 +132,10 @@ static int has_names(const oz_var *var, const ozarr_array *now, int rank, bool *
         int status = oz_stored_name(var->array, d, was);
         if (!status) status = oz_stored_name(now, d, is);
         if (status && may_be_other(var, status)) return status;
-        if (status) return *has = oz_list_find(&var->group->vars, var->name) == var, NC_NOERR;
+        if (status) {
+            *has = oz_list_find(&var->group->vars, var->name) == var;
+            return NC_NOERR;
+        }
         if (strcmp(was, is) == 0 || (d < var->rank && var->dims[d]->renamed)) continue;
         *has = !oz_dim_by_name(var->group, is) && (!var->group->file->writable || oz_var_in_folder(var));
     }
