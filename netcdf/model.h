@@ -161,7 +161,8 @@ typedef struct oz_group {
     char *name;
     struct oz_group *parent;
     struct oz_file *file;
-    int id;
+    /* Its number in the file, and how many groups are above it. */
+    int id, depth;
     oz_list dims, vars, groups, atts, types;
     /* The variables of other programs, in it or (by paths) in groups of theirs below it, that are made as long as a dimension of this file is. */
     oz_list others;
