@@ -279,6 +279,8 @@ static void unlock(oz_file *file) {
 
 /* Stores all: the elements even where a definition cannot be stored, which can neither be taken back nor mended. */
 static int store_all(oz_file *file) {
+    /* What an earlier look found may be mended since. */
+    file->spoilt = NC_NOERR;
     int defined = oz_agree(file->ranks, oz_hierarchy_store(file));
     /* Nobody is to see a root without its record. */
     if (defined && !file->groups[0]->dirty) (void)oz_hierarchy_show(file);

@@ -1486,6 +1486,41 @@ def late_spoilt(build):
         check(f"the lengths in {name} once it is mended", lengths == {"v": (3,), "q": (3,)}, lengths)
 
 
+MENDED = """
+import netCDF4, pathlib, sys
+path = sys.argv[1]
+with netCDF4.Dataset(path, "w") as d:
+    d.createDimension("t", None)
+    for name in "vq":
+        d.createVariable(name, "i4", ("t",))[0] = 0
+a = netCDF4.Dataset(path, "a")
+document = pathlib.Path(path, "q", sys.argv[2])
+was = document.read_text()
+for name in "vq":
+    a[name][1] = 1
+document.write_text(was[:20])
+for call in a.sync, lambda: a.renameVariable("v", "w"):
+    try:
+        call()
+    except RuntimeError as e:
+        print(e)
+document.write_text(was)
+a.renameVariable("v", "w")
+a.sync()
+a.close()
+"""
+
+
+def mended(build):
+    """While a variable's document is spoilt no variable can be renamed; once it is mended, that and nc_sync tell of no error."""
+    for version, document in ("3", "zarr.json"), ("2", ".zarray"):
+        name = f"mended{version}.zarr"
+        code, out, err = run([sys.executable, "-c", MENDED, name, document], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"{name} is spoilt and mended", code == 0 and out == 2 * "NetCDF: Unknown file format\n", (out, err[-500:]))
+        values = {one: zarr.open_group(build / name, mode="r")[one][:].tolist() for one in "wq"}
+        check(f"the values in {name}", values == {"w": [0, 1], "q": [0, 1]}, values)
+
+
 def untold_lengths(build):
     """Where a program was killed before consolidated metadata told of its last records, the next writer tells of them, also if it has nothing to write."""
     program = "import netCDF4, sys\nwith netCDF4.Dataset(sys.argv[1], 'w') as d:\n    d.createDimension('t', None), d.createVariable('v', 'i4', ('t',)).__setitem__(slice(3), 1)"
@@ -1801,6 +1836,7 @@ def main():
     two_definers(build)
     late_definer(build)
     late_spoilt(build)
+    mended(build)
     late_array(build)
     longer_below(build)
     untold_lengths(build)
