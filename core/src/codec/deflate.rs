@@ -5,7 +5,7 @@
 use super::config::{Config, Style};
 use super::stage::Dest;
 use super::streams::{Attempt, decode_growing};
-use crate::error::{ErrorKind, Result, bail, err};
+use crate::error::{ErrorKind, Result, bail};
 pub(super) use crate::inflate::{Wrapper, inflate};
 use crate::limits;
 use crate::per_thread::{self, PerThread};
