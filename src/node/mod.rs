@@ -100,6 +100,7 @@ pub mod variable;
 mod verify;
 mod verify_chunks;
 mod verify_left;
+mod verify_places;
 mod waiting;
 mod walk;
 mod watch;
