@@ -37,6 +37,7 @@ mod departures;
 mod dimensions;
 mod document;
 mod draft;
+mod draft_root;
 mod either;
 mod export;
 mod fault;
