@@ -92,8 +92,11 @@ pub(super) fn missing_to_type(attributes: &mut Map, (stored, meant): (DataType, 
     let told = attributes.get(FILL).filter(|_| is_number(stored));
     let Some(told) = told.and_then(|value| stored_value((stored, meant), value)) else { return };
     let missing = told.filter(|_| is_number(new)).and_then(|missing| converted_fill(&Fill::from_bytes(&missing), meant, new).ok()?);
-    match missing.and_then(|missing| fill_attribute(format, new, &missing.element(new))) {
+    let missing = missing.map(|missing| missing.element(new));
+    match missing.as_ref().and_then(|missing| fill_attribute(format, new, missing)) {
         Some(value) => drop(attributes.insert(FILL.into(), value)),
+        // In version 2 NaN and the infinities have names, which are those of all types.
+        None if missing.is_some_and(|missing| matches!(Real::load(new, &missing), Some(Real::Float(_)))) => {}
         None => drop(attributes.shift_remove(FILL)),
     }
 }
@@ -104,7 +107,7 @@ pub(in crate::node) fn is_number(data_type: DataType) -> bool {
 }
 
 /// Whether an element is NaN or "not a time", which are missing by themselves.
-pub(super) fn is_no_number(data_type: DataType, element: &[u8]) -> bool {
+pub(in crate::node) fn is_no_number(data_type: DataType, element: &[u8]) -> bool {
     match data_type.kind() {
         Kind::Time => element == NOT_A_TIME.to_ne_bytes(),
         Kind::Complex => data_type.part().is_some_and(|part| element.chunks_exact(part.size()).any(|value| is_no_number(part, value))),
