@@ -2,6 +2,7 @@
 
 use crate::dtype::DataType;
 use crate::metadata::{Format, Map, Value, json};
+use crate::node::conventions::missing::FILL;
 
 /// Makes the record of libozarr_netcdf the text that it is in format 2, where NCZarr opens no file in which a group has an attribute that
 /// is an object.
@@ -11,9 +12,9 @@ pub(super) fn as_text(attributes: &mut Map) {
     }
 }
 
-/// Gives attributes of one variable the type that is meant in the record of its group, which is a text in version 2.
+/// Lets the record of a group, which is a text in version 2, follow another type of the elements of one variable: its attributes get the type that is
+/// meant, and `_FillValue` that of the elements, where it was an enumeration's.
 pub(super) fn follow(format: Format, document: &mut Map, variable: &str, (stored, meant): (DataType, DataType)) {
-    let Some((stored, meant)) = nc_name(stored).zip(nc_name(meant)).filter(|(stored, meant)| stored != meant) else { return };
     let attributes = match format {
         Format::V2 => Some(document),
         Format::V3 => document.get_mut("attributes").and_then(Value::as_object_mut),
@@ -26,13 +27,17 @@ pub(super) fn follow(format: Format, document: &mut Map, variable: &str, (stored
         let types = record.as_object_mut().and_then(|record| {
             record.get_mut("variables")?.as_object_mut()?.get_mut(variable)?.as_object_mut()?.get_mut("types")?.as_object_mut()
         });
-        let change = |_: &_, recorded: &mut Value| {
-            if recorded.as_str() == Some(stored) {
-                *recorded = meant.into();
-            }
-            true
-        };
-        types.into_iter().for_each(|types| types.retain(change));
+        let names = nc_name(stored).zip(nc_name(meant));
+        for types in types.into_iter() {
+            types.retain(|attribute, recorded| {
+                if let Some((stored, meant)) = names
+                    && recorded.as_str() == Some(stored)
+                {
+                    *recorded = meant.into();
+                }
+                &**attribute != FILL
+            });
+        }
     }
     if format == Format::V2 {
         as_text(attributes);
@@ -58,6 +63,19 @@ fn nc_name(data_type: DataType) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_missing_value_of_an_enumeration_gets_the_type_of_the_elements() {
+        for (stored, meant) in [(DataType::Int8, DataType::Int8), (DataType::Int8, DataType::UInt8), (DataType::Float32, DataType::Float32)]
+        {
+            let record =
+                |types: &str| format!(r#"{{"attributes":{{"_nc_model":{{"variables":{{"a":{{"type":"/e","types":{{{types}}}}}}}}}}}}}"#);
+            let document = |types: &str| json::parse_object(record(types).as_bytes(), 10_000).unwrap();
+            let mut found = document(r#""_FillValue":"/e","x":"/e""#);
+            follow(Format::V3, &mut found, "a", (stored, meant));
+            assert_eq!(Value::Object(found).to_string(), Value::Object(document(r#""x":"/e""#)).to_string());
+        }
+    }
 
     #[test]
     fn attributes_of_the_type_of_elements_get_that_of_the_numbers_that_these_mean() {
