@@ -24,9 +24,14 @@ impl LocalStore {
         done: &mut dyn FnMut(),
     ) -> Result<bool> {
         // What leads to the store may be a link; what leads to a folder in it is replaced itself.
-        let there = if folder.is_empty() { self.root.canonicalize().ok() } else { Some(self.root.join(folder)) };
+        let there = match if folder.is_empty() { self.root.canonicalize() } else { Ok(self.root.join(folder)) } {
+            Ok(there) => there,
+            Err(e) => return cannot(Error::os(e.raw_os_error().unwrap_or_default(), "find the folder that is replaced")),
+        };
         // What is mounted keeps its name, and may have room that the file system above has not.
-        let Some(there) = there.filter(|there| !is_mounted_at(there)) else { return Ok(false) };
+        if is_mounted_at(&there) {
+            return Ok(false);
+        }
         let beside = match place_of(&there, Purpose::Replaced) {
             Ok(Some(beside)) => beside,
             Ok(None) => return Ok(false),
