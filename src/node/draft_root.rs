@@ -2,7 +2,7 @@
 
 use crate::metadata::{draft, json, v3};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The most bytes of an entry point that are looked at.
 const MAX_ENTRY: u64 = 1 << 16;
@@ -13,13 +13,18 @@ pub(super) fn of(place: &Path) -> Option<(PathBuf, String)> {
     if place.extension().is_some_and(|ending| ending == "zarr") || place.exists() {
         return None;
     }
-    let here = Path::new(".");
-    let above = place.ancestors().skip(1).map(|above| if above.as_os_str().is_empty() { here } else { above });
-    let (root, document) = above.map(|above| (above, above.join(v3::DOCUMENT))).find(|(_, document)| document.is_file())?;
-    let is_small = fs::metadata(&document).is_ok_and(|file| file.len() <= MAX_ENTRY);
-    let entry = json::parse_object(&fs::read(&document).ok().filter(|_| is_small)?, MAX_ENTRY as usize).ok()?;
-    let node = if root == here { place } else { place.strip_prefix(root).ok()? };
-    draft::is_entry(&entry).then(|| Some((root.to_path_buf(), node.to_str()?.to_string())))?
+    let (root, document) =
+        place.ancestors().skip(1).map(|above| (above, above.join(v3::DOCUMENT))).find(|(_, document)| document.is_file())?;
+    fs::metadata(&document).ok().filter(|file| file.len() <= MAX_ENTRY)?;
+    let entry = json::parse_object(&fs::read(&document).ok()?, MAX_ENTRY as usize).ok()?;
+    let node = place.strip_prefix(root).ok().filter(|node| draft::is_entry(&entry) && node.components().all(is_name))?.to_str()?;
+    let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+    Some((root.to_path_buf(), node.to_string()))
+}
+
+/// Whether a part of a path is a name, and not `..`.
+fn is_name(part: Component<'_>) -> bool {
+    matches!(part, Component::Normal(_))
 }
 
 #[cfg(test)]
@@ -44,10 +49,12 @@ mod tests {
             let (store, node) = Store::locate(&Context::default(), folder.join(place).to_str().unwrap(), mode)?;
             Node::open(&store, &node).map(|node| node.path().to_string())
         };
-        for (place, path) in [("s", ""), ("s/g", "g"), ("s/g/a", "g/a")] {
+        for (place, path) in [("s", ""), ("s/g", "g"), ("s/g/a", "g/a"), ("./s/./g", "g"), ("t/../s/g/a", "g/a")] {
             assert_eq!(open(place, Mode::Read).unwrap(), path, "{place}");
         }
-        for (place, mode) in [("s/b", Mode::Read), ("t/a", Mode::Read), ("s/g.zarr", Mode::Read), ("s/g", Mode::ReadWrite)] {
+        for (place, mode) in
+            [("s/b", Mode::Read), ("s/g/../g", Mode::Read), ("t/a", Mode::Read), ("s/g.zarr", Mode::Read), ("s/g", Mode::ReadWrite)]
+        {
             assert_eq!(open(place, mode).err().unwrap().kind(), ErrorKind::NotFound, "{place}");
         }
     }
