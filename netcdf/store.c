@@ -73,13 +73,18 @@ static void lengthen(oz_dim *dim, size_t len) {
     while (known < len && !__atomic_compare_exchange_n(&dim->len, &known, len, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
 }
 
-/* Notes what a look at a variable gave: while its document cannot be understood it keeps its elements and its length, and all others are stored. One of a type
- * or codec that is unknown here is another program's array in its place: nothing may be stored with that. */
+/* Notes what a look at a variable gave. While its document is no JSON it keeps its elements and its length, and all others are stored; so it does where it has
+ * nothing to store. One that is JSON and cannot be understood is of another program's array in its place: nothing may be stored with that. */
 static int note_look(oz_var *var, int status) {
-    if (status == NC_ENOTBUILT && var->put) oz_var_note_lost(var);
-    var->spoilt = status && !oz_is_out_of_reach(status);
-    if (var->spoilt) oz_file_note_spoilt(var->group->file, status);
-    return var->spoilt ? NC_NOERR : status;
+    var->spoilt = false;
+    if (!status || oz_is_out_of_reach(status)) return status;
+    if (var->lost || (var->put && !oz_error_says("invalid JSON"))) {
+        oz_var_note_lost(var);
+        return NC_NOERR;
+    }
+    var->spoilt = true;
+    oz_file_note_spoilt(var->group->file, status);
+    return NC_NOERR;
 }
 
 /* Takes over how long others have made a variable that grows: published by our lengths alone it would be cut off. */
