@@ -2,7 +2,7 @@
 //! Conventions: xarray, "Zarr Encoding Specification", for `_FillValue` in version 3.
 
 use super::Attributes;
-use super::attrs::AttributeChange;
+use super::attr_change::AttributeChange;
 use super::conventions::missing::FILL;
 use crate::dtype::base64_text::{double_from_base64, double_to_base64};
 use crate::dtype::number::{self, Overflow};

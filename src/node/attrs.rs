@@ -1,12 +1,14 @@
 //! The attributes of an open node, and changes that lose nothing of what others changed meanwhile. Typed access is in `attr_values`.
 //! Specification: v2, "Attributes" (`.zattrs`); v3 core, `attributes`.
 
+use super::attr_change::AttributeChange;
 use super::context::not_finite;
 use super::hidden::{CHECKPOINT, is_hidden};
 use super::listed_lengths::Lengths;
 use super::{NodeKind, Store, document, lines, lookup, lost, path, upkeep};
 use crate::dtype::{DataType, Kind};
 use crate::engine::Growths;
+use crate::engine::lock::KeyGuard;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, collect, make_room, readable, text_of, try_collect};
@@ -25,7 +27,8 @@ pub struct Attributes {
     known: Arc<KnownAttributes>,
     /// Whether [`Attributes::shown`] shows all of them.
     raw: AtomicBool,
-    collected: ForkPreserved<Collected>,
+    /// Between `begin` and `commit`.
+    collected: ForkPreserved<Option<Uncommitted>>,
 }
 
 /// What all handles of one open node know of its attributes.
@@ -44,47 +47,14 @@ struct KnownAttributes {
 }
 
 /// The changes that one handle collects.
-#[derive(Default)]
-struct Collected {
-    /// Between `begin` and `commit`.
-    pending: Option<Uncommitted>,
-    /// How many were stored by commits so far, so that two at once leave out none that came between them.
-    stored: u64,
-}
-
 struct Uncommitted {
     /// The attributes that `view` was made of.
     base: Arc<Map>,
     /// The attributes with the changes.
     view: Arc<Map>,
     changes: Vec<AttributeChange>,
-}
-
-#[derive(Clone)]
-pub(super) enum AttributeChange {
-    Set(Text, Value),
-    /// Sets it unless it is there.
-    SetDefault(Text, Value),
-    /// Puts a line in front of a text, or of the items of a list of texts.
-    PutInFront(Text, String),
-    Erase(Text),
-    /// Those that are shown.
-    Replace(Map),
-}
-
-impl Collected {
-    /// How many changes were stored by now, and those that are to be.
-    fn to_store(&self) -> Option<(u64, Result<Vec<AttributeChange>>)> {
-        Some((self.stored, collect(self.pending.as_ref()?.changes.iter().cloned())))
-    }
-
-    /// Takes away the changes up to that number, of which another thread may have stored some. What it added meanwhile is kept for its own commit.
-    fn have_stored(&mut self, upto: u64) {
-        let Some(pending) = &mut self.pending else { return };
-        let done = pending.changes.len().min(upto.saturating_sub(self.stored) as usize);
-        pending.changes.drain(..done);
-        self.stored += done as u64;
-    }
+    /// A commit stores them, which has the lock of the document: none is added until it ends.
+    is_being_stored: bool,
 }
 
 impl Attributes {
@@ -207,27 +177,36 @@ impl Attributes {
         self.known.dialect.refuse()?;
         let base = self.current()?;
         self.collected.write(|collected| {
-            if collected.pending.is_some() {
+            if collected.is_some() {
                 bail!(State, "changes of the attributes of {} are already being collected; commit them first", self.name());
             }
-            collected.pending = Some(Uncommitted { view: base.clone(), base, changes: Vec::new() });
+            *collected = Some(Uncommitted { view: base.clone(), base, changes: Vec::new(), is_being_stored: false });
             Ok(())
         })
     }
 
     /// Publishes the collected changes in one write. After an error they are still there, and the call may be repeated.
     pub fn commit(&self) -> Result<()> {
-        let Some((before, changes)) = self.collected.read(Collected::to_store) else {
+        let storing = self.lock_thread();
+        let to_store = self.collected.write(|collected| {
+            let pending = collected.as_mut()?;
+            pending.is_being_stored = true;
+            Some(collect(pending.changes.iter().cloned()))
+        });
+        let Some(changes) = to_store else {
             bail!(State, "no changes of the attributes of {} are being collected; begin first", self.name());
         };
-        let changes = changes?;
-        if !changes.is_empty() {
-            self.store_change(&|attributes| changes.iter().try_for_each(|change| self.apply(attributes, change)))?;
-        }
-        self.collected.write(|collected| collected.have_stored(before + changes.len() as u64));
-        self.tell()?;
-        drop(self.collected.write(|collected| collected.pending.take_if(|pending| pending.changes.is_empty())));
-        Ok(())
+        let stored = changes.and_then(|changes| if changes.is_empty() { Ok(()) } else { self.store_all(&changes) });
+        let pending = self.collected.write(|collected| {
+            collected.as_mut()?.is_being_stored = false;
+            collected.take_if(|_| stored.is_ok())
+        });
+        drop(storing);
+        stored?;
+        self.tell().inspect_err(|_| {
+            let nothing = pending.map(|pending| Uncommitted { changes: Vec::new(), ..pending });
+            self.collected.write(|collected| *collected = collected.take().or(nothing));
+        })
     }
 
     /// The names of those that are shown, in the order of the document.
@@ -280,10 +259,10 @@ impl Attributes {
     pub(super) fn view(&self) -> Result<Arc<Map>> {
         let current = self.current()?;
         // Only changes are rare: a handle that collects none takes no exclusive lock.
-        if self.collected.read(|collected| collected.pending.is_none()) {
+        if self.collected.read(Option::is_none) {
             return Ok(current);
         }
-        self.collected.write(|collected| match &mut collected.pending {
+        self.collected.write(|collected| match collected {
             Some(pending) => self.rebase(pending, &current).map(|()| pending.view.clone()),
             None => Ok(current),
         })
@@ -321,22 +300,30 @@ impl Attributes {
     /// Makes changes in one write, or collects them.
     pub(super) fn change_all(&self, changes: Vec<AttributeChange>) -> Result<()> {
         self.known.store.check_writable()?;
-        for change in &changes {
-            self.check_depth(change)?;
-            self.check_numbers(change)?;
-        }
-        let left = if self.collected.read(|collected| collected.pending.is_none()) { changes } else { self.collect(changes)? };
+        changes.iter().try_for_each(|change| self.check(change))?;
+        let left = self.collect(changes)?;
         if left.is_empty() {
             return Ok(());
         }
-        self.publish(&|attributes| left.iter().try_for_each(|change| self.apply(attributes, change)))
+        // A commit comes first. If it fails, what it was to store is collected still, and these come behind it.
+        let storing = self.lock_thread();
+        let left = self.collect(left)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        self.store_all(&left)?;
+        drop(storing);
+        self.tell()
     }
 
-    /// Collects changes, all or none; gives them back where none are collected any more.
+    /// Collects changes, all or none; gives them back where none are collected.
     fn collect(&self, changes: Vec<AttributeChange>) -> Result<Vec<AttributeChange>> {
+        if self.collected.read(Option::is_none) {
+            return Ok(changes);
+        }
         let current = self.current()?;
         self.collected.write(|collected| {
-            let Some(pending) = &mut collected.pending else { return Ok(changes) };
+            let Some(pending) = collected.as_mut().filter(|pending| !pending.is_being_stored) else { return Ok(changes) };
             self.rebase(pending, &current)?;
             make_room(&mut pending.changes, changes.len())?;
             if let [change] = &changes[..] {
@@ -367,27 +354,14 @@ impl Attributes {
         self.known.element.is_some_and(|element| element.kind() == Kind::Float)
     }
 
-    /// Bare NaN and infinities of other writers stay; new ones must be allowed.
-    fn check_numbers(&self, change: &AttributeChange) -> Result<()> {
-        let found = match change {
-            AttributeChange::Set(_, value) | AttributeChange::SetDefault(_, value) => json::has_non_finite(value),
-            AttributeChange::Replace(all) => all.values().any(json::has_non_finite),
-            AttributeChange::Erase(_) | AttributeChange::PutInFront(..) => false,
-        };
-        if found && !self.allows_non_finite() {
-            return Err(not_finite(&format!("an attribute of {}", self.name()), ErrorKind::Range));
-        }
-        Ok(())
-    }
-
-    fn check_depth(&self, change: &AttributeChange) -> Result<()> {
-        let depth = match change {
-            AttributeChange::Set(_, value) | AttributeChange::SetDefault(_, value) => document::depth(value),
-            AttributeChange::Replace(all) => all.values().map(document::depth).max().unwrap_or(0),
-            AttributeChange::Erase(_) | AttributeChange::PutInFront(..) => 0,
-        };
+    fn check(&self, change: &AttributeChange) -> Result<()> {
+        let depth = change.depth();
         if depth > MAX_DEPTH {
             bail!(Limit, "an attribute of {} has {depth} nested levels, the limit is {MAX_DEPTH}", self.name());
+        }
+        // Bare NaN and infinities of other writers stay; new ones must be allowed.
+        if !self.allows_non_finite() && change.has_non_finite() {
+            return Err(not_finite(&format!("an attribute of {}", self.name()), ErrorKind::Range));
         }
         Ok(())
     }
@@ -430,9 +404,23 @@ impl Attributes {
         upkeep::of_stored(upkeep::after_node_change(&self.known.store, &self.known.path, self.known.format, Lengths::NONE))
     }
 
+    fn store_all(&self, changes: &[AttributeChange]) -> Result<()> {
+        self.store_change(&|attributes| changes.iter().try_for_each(|change| self.apply(attributes, change)))
+    }
+
+    /// The document that has the attributes.
+    fn document_name(&self) -> &'static str {
+        if self.known.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES }
+    }
+
+    /// Keeps other threads from changing what is stored.
+    fn lock_thread(&self) -> KeyGuard {
+        document::lock_thread(&self.known.store, &self.known.path, self.document_name())
+    }
+
     fn store_change(&self, edit: &dyn Fn(&mut Map) -> Result<()>) -> Result<()> {
         self.known.dialect.refuse()?;
-        let name = if self.known.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
+        let name = self.document_name();
         let key = path::join(&self.known.path, name);
         document::change(&self.known.store, &self.known.path, name, || {
             let change = || self.change_document(&key, edit);
@@ -493,26 +481,5 @@ impl Attributes {
 
     pub(super) fn name(&self) -> &str {
         path::display(&self.known.path)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_commits_of_the_same_changes_leave_one_that_comes_between_them() {
-        let erase = |name: &str| AttributeChange::Erase(name.into());
-        let nothing = Arc::new(Map::new());
-        let pending = Uncommitted { base: nothing.clone(), view: nothing, changes: vec![erase("a"), erase("b")] };
-        let mut collected = Collected { pending: Some(pending), stored: 0 };
-        let (one, other) = (collected.to_store().unwrap(), collected.to_store().unwrap());
-        collected.have_stored(one.0 + one.1.unwrap().len() as u64);
-        collected.pending.as_mut().unwrap().changes.push(erase("late"));
-        collected.have_stored(other.0 + other.1.unwrap().len() as u64);
-        let (stored, left) = collected.to_store().unwrap();
-        assert!(stored == 2 && matches!(&left.unwrap()[..], [AttributeChange::Erase(name)] if name == "late"));
-        collected.have_stored(stored + 1);
-        assert_eq!(collected.to_store().unwrap().1.unwrap().len(), 0);
     }
 }

@@ -7,6 +7,7 @@
 mod above;
 mod appender;
 pub mod array;
+mod attr_change;
 mod attr_values;
 pub mod attrs;
 mod begun;

@@ -2,7 +2,7 @@
 //! Conventions: CF 1.11, "Description of file contents"; the netCDF User's Guide, "Attribute Conventions".
 
 use super::Attributes;
-use super::attrs::AttributeChange;
+use super::attr_change::AttributeChange;
 use super::conventions::time::Calendar;
 use super::lines;
 use crate::error::{ErrorKind, Result, bail, err};

@@ -1,6 +1,6 @@
 //! Tests of what other threads do in the middle of a call: settings, replacing, registering, and what waits beside rows that are appended.
 
-use super::tests::{kind, own, read_all, spec, view, write_all};
+use super::tests::{kind, own, read_all, spec, spec_as, view, write_all};
 use super::tests_growth::{Folder, write_box};
 use super::tests_store::{Due, Next, on, told};
 use super::tests_swap::Overtaken;
@@ -10,9 +10,10 @@ use crate::dtype::registered::TypeCalls;
 use crate::dtype::registration::{self, Description};
 use crate::dtype::{DataType, parse_v3};
 use crate::engine::{self, Selection};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, err};
 use crate::grid::registered::KeyCalls;
 use crate::limits::Dims;
+use crate::metadata::Map;
 use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::{Condition, SharedStore, StorageExt};
@@ -88,6 +89,47 @@ fn settings_that_come_while_another_call_changes_the_array_stay() {
         append(&array);
         write_box(&array, &[1], &[1], 6).unwrap();
         assert_eq!((array.write_back(), stored(&array)[1]), (0, 6), "{name}");
+    }
+}
+
+/// Begins `work` in another thread in the midst of a call, and lets the call go on once that thread has ended or waits for a lock; `fails`: the call fails then.
+fn begin_within<T: Send + 'static>(
+    store: &Store,
+    (due, end, fails): (&Due, &'static str, bool),
+    work: impl FnOnce() -> T + Send + 'static,
+) -> impl FnOnce() -> T {
+    let (begun, locks) = (Arc::new(Mutex::new(None)), store.context().document_locks.clone());
+    let thread = begun.clone();
+    due.set_here(end, move || {
+        let worker = std::thread::spawn(work);
+        while !worker.is_finished() && locks.waiting() == 0 {
+            std::thread::yield_now();
+        }
+        *begun.lock().unwrap() = Some(worker);
+        if fails { Err(err!(NoSpace, "full")) } else { Ok(()) }
+    });
+    move || thread.lock().unwrap().take().unwrap().join().unwrap()
+}
+
+#[test]
+fn attributes_that_are_set_while_a_commit_stores_others_are_stored_or_collected_again() {
+    for (format, fails) in [(Format::V2, false), (Format::V2, true), (Format::V3, false), (Format::V3, true)] {
+        let due = Due::default();
+        let array = Array::create(&due.in_memory(), "a", &spec_as(format, &[4], &[4]), Create::New).unwrap();
+        let stored = || Array::open(array.store(), "a").unwrap().attributes().all().unwrap();
+        let both = Map::from_iter([("a".to_string(), 2.into()), ("b".to_string(), 2.into())]);
+        array.attributes().begin().and_then(|()| array.attributes().set_i64("a", 1)).unwrap();
+        let (other, document) = (array.clone(), if format == Format::V2 { ".zattrs" } else { "zarr.json" });
+        let set = begin_within(array.store(), (&due, document, fails), move || other.attributes().update_json(r#"{"a": 2, "b": 2}"#));
+        assert_eq!(array.attributes().commit().is_err(), fails, "{format:?}");
+        set().unwrap();
+        if fails {
+            assert_eq!((stored(), array.attributes().all().unwrap()), (Map::new(), both.clone()), "{format:?}");
+            array.attributes().commit().unwrap();
+        }
+        assert_eq!(stored(), both, "{format:?}, {fails}");
+        // Nothing is collected any more.
+        assert_eq!(kind(array.attributes().commit()), ErrorKind::State, "{format:?}, {fails}");
     }
 }
 

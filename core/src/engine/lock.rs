@@ -377,6 +377,12 @@ impl KeyLocks {
         self.take(key, false)
     }
 
+    /// How many threads wait for one of them.
+    #[cfg(feature = "faults")]
+    pub fn waiting(&self) -> usize {
+        self.state.get().1.waiting.load(Ordering::Relaxed)
+    }
+
     fn take(self: &Arc<Self>, key: &str, is_document: bool) -> KeyGuard {
         let (taken, free) = self.state.get();
         let (mut taken, thread) = (lock(taken), this_thread());
