@@ -207,6 +207,8 @@ impl Group {
     pub(super) fn reveal(&self, above: &Store, place: &str, mark: Option<&str>) -> Result<Vec<String>> {
         self.store().flush()?;
         let mut made = Vec::new();
+        // What other threads set of the group meanwhile comes into the document before it is read, or into the one that is known.
+        let _alone = [v3::DOCUMENT, v2::GROUP].map(|name| document::lock_thread(self.store(), "", name));
         for name in MAKES_A_GROUP {
             let (from, to) = (path::join(place, &hidden(name)), path::join(place, name));
             let Some(text) = get(&**above.shared(), &from, MAX_CONSOLIDATED)? else { continue };
@@ -225,6 +227,7 @@ impl Group {
                 put => put.map(|()| made.push(to))?,
             }
         }
+        self.store().checkpoint().iter().for_each(|begun| begun.revealed.set());
         Ok(made)
     }
 

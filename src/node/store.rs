@@ -21,7 +21,7 @@ use crate::store::local::FileOptions;
 use crate::store::local::path::{followed, shown};
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
-use crate::store::prefix::{Links, PrefixStore};
+use crate::store::prefix::{Links, PrefixStore, Revealed};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
 use crate::store::withhold::withhold;
@@ -90,6 +90,8 @@ pub(super) struct Unfinished {
     pub mark: Arc<Mark>,
     /// The process that began it. A child of `fork` has a copy of the handle.
     pub process: u32,
+    /// Whether the document that makes it a node has its name.
+    pub revealed: Revealed,
     /// Where values are linked from.
     pub links: Links,
 }
@@ -139,12 +141,14 @@ impl Store {
 
     /// Opens what is below `path` as a store in which a checkpoint is made: the documents that make its root a node are hidden from others.
     pub(super) fn unfinished(&self, path: &str, hides: &'static [&'static str]) -> Result<Store> {
-        let (prefix, links) = (path::prefix(path), Links::default());
-        let mut store = self.wrapped(Mode::ReadWrite, |inner| Ok(Arc::new(PrefixStore::hiding(inner, &prefix, hides, links.clone())?)))?;
+        let (prefix, revealed, links) = (path::prefix(path), Revealed::default(), Links::default());
+        let hiding = |inner| PrefixStore::hiding(inner, &prefix, hides, revealed.clone(), links.clone());
+        let mut store = self.wrapped(Mode::ReadWrite, |inner| Ok(Arc::new(hiding(inner)?)))?;
         let mark = Arc::new(Mark::new());
         if let Some(inner) = Arc::get_mut(&mut store.0) {
             inner.no_draft = AtomicBool::new(true);
-            inner.checkpoint = Some(Unfinished { store: self.clone(), path: path.to_string(), mark, process: std::process::id(), links });
+            inner.checkpoint =
+                Some(Unfinished { store: self.clone(), path: path.to_string(), mark, process: std::process::id(), revealed, links });
         }
         Ok(store)
     }

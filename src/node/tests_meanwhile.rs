@@ -1,6 +1,7 @@
 //! Tests of what other threads do in the middle of a call: settings, replacing, registering, and what waits beside rows that are appended.
 
 use super::tests::{kind, own, read_all, spec, spec_as, view, write_all};
+use super::tests_checkpoint::fill;
 use super::tests_growth::{Folder, write_box};
 use super::tests_store::{Due, Next, on, told};
 use super::tests_swap::Overtaken;
@@ -130,6 +131,32 @@ fn attributes_that_are_set_while_a_commit_stores_others_are_stored_or_collected_
         assert_eq!(stored(), both, "{format:?}, {fails}");
         // Nothing is collected any more.
         assert_eq!(kind(array.attributes().commit()), ErrorKind::State, "{format:?}, {fails}");
+    }
+}
+
+#[test]
+fn what_is_set_or_made_while_a_checkpoint_is_committed_is_in_it() {
+    type Change = fn(&Group) -> Result<()>;
+    let changes: [(&str, Change); 4] = [
+        ("an attribute", |group| group.attributes().set_i64("late", 1)),
+        ("an array's attribute", |group| group.open_array("u")?.attributes().set_i64("late", 1)),
+        ("an array", |group| Array::create(group.store(), "late", &spec(&[4], &[4]), Create::New).map(drop)),
+        ("a group", |group| Group::create(group.store(), "late", None, Create::New).map(drop)),
+    ];
+    for (name, change) in changes {
+        let due = Due::default();
+        let store = due.in_memory();
+        let group = Checkpoints::new(&store, "").unwrap().begin("new").unwrap();
+        fill(&group, 7).unwrap();
+        let other = group.for_another_handle();
+        let changed = begin_within(&store, (&due, "new/zarr.json", false), move || change(&other));
+        group.commit().unwrap();
+        changed().unwrap();
+        let committed = Group::open(&store, "new").unwrap();
+        assert_eq!(committed.consolidated_differences().unwrap(), Some(Vec::new()), "{name}");
+        let text = store.key_get("new/zarr.json").unwrap().unwrap();
+        assert!(String::from_utf8(text).unwrap().contains("\"late\""), "{name}");
+        assert_eq!(store.key_get("new/zarr.json.begun").unwrap(), None, "{name}");
     }
 }
 

@@ -10,6 +10,7 @@ use crate::fork::ForkPreserved;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Another store under other keys.
 pub struct PrefixStore {
@@ -17,8 +18,9 @@ pub struct PrefixStore {
     prefix: String,
     /// Whether the prefix is put in front of keys on their way in; else it is taken off.
     adds: bool,
-    /// Keys that are kept under other names ([`hidden`]): other stores do not find them.
+    /// Keys that are kept under other names ([`hidden`]) until they are revealed: other stores do not find them.
     hides: &'static [&'static str],
+    revealed: Revealed,
     /// Where values are looked for that are linked to where the same bytes are put.
     links: Links,
 }
@@ -39,6 +41,17 @@ impl Links {
     }
 }
 
+/// Whether a part of a store hides keys no more. Clones share it.
+#[derive(Clone, Default)]
+pub struct Revealed(Arc<AtomicBool>);
+
+impl Revealed {
+    /// From now on all keys are found by their names.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 /// What keys that a part of a store hides have at their end.
 const HIDDEN: &str = ".begun";
 
@@ -56,18 +69,38 @@ impl PrefixStore {
     /// Makes a store of the keys of `inner` below `prefix` (empty, or ending in a slash).
     pub fn below(inner: SharedStore, prefix: &str) -> Result<PrefixStore> {
         check_prefix(prefix)?;
-        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: true, hides: &[], links: Links::default() })
+        Ok(PrefixStore {
+            inner,
+            prefix: prefix.to_string(),
+            adds: true,
+            hides: &[],
+            revealed: Revealed::default(),
+            links: Links::default(),
+        })
     }
 
-    /// Makes a store of the keys of `inner` below `prefix`, of which those in `hides` are not found there by their names.
-    pub fn hiding(inner: SharedStore, prefix: &str, hides: &'static [&'static str], links: Links) -> Result<PrefixStore> {
-        Ok(PrefixStore { hides, links, ..PrefixStore::below(inner, prefix)? })
+    /// Makes a store of the keys of `inner` below `prefix`, of which those in `hides` are not found there by their names before they are revealed.
+    pub fn hiding(
+        inner: SharedStore,
+        prefix: &str,
+        hides: &'static [&'static str],
+        revealed: Revealed,
+        links: Links,
+    ) -> Result<PrefixStore> {
+        Ok(PrefixStore { hides, revealed, links, ..PrefixStore::below(inner, prefix)? })
     }
 
     /// All of `inner`, seen as if it lay below `prefix`; other keys are errors.
     pub fn above(inner: SharedStore, prefix: &str) -> Result<PrefixStore> {
         check_prefix(prefix)?;
-        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: false, hides: &[], links: Links::default() })
+        Ok(PrefixStore {
+            inner,
+            prefix: prefix.to_string(),
+            adds: false,
+            hides: &[],
+            revealed: Revealed::default(),
+            links: Links::default(),
+        })
     }
 
     fn inside<'a>(&self, key: &'a str) -> Result<Cow<'a, str>> {
@@ -83,7 +116,7 @@ impl PrefixStore {
     /// A key, checked as it came.
     fn key<'a>(&self, key: &'a str) -> Result<Cow<'a, str>> {
         check_key(key)?;
-        match self.hides.contains(&key) {
+        match self.hides.contains(&key) && !self.revealed.0.load(Ordering::Acquire) {
             true => Ok(Cow::Owned(format!("{}{}", self.prefix, hidden(key)))),
             false => self.inside(key),
         }
