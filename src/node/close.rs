@@ -4,7 +4,7 @@ use super::conventions::{nczarr, nczarr_update};
 use super::store_options::Consolidate;
 use super::stored::StoredDocument;
 use super::v2_changes::{Look, V2Changes};
-use super::{Array, Group, Nczarr, NodeKind, Store, consolidate, lookup, path, together, upkeep};
+use super::{Array, Group, Nczarr, NodeKind, Store, consolidate, document, lookup, path, together, upkeep};
 use crate::error::Result;
 use crate::limits::collect;
 use crate::metadata::Dialect;
@@ -52,6 +52,7 @@ impl Store {
     fn flush_and_tell(&self) -> Result<()> {
         self.flush()?;
         if !self.consolidates(Consolidate::Flush) {
+            let _alone = document::lock_flush(self);
             return upkeep::catch_up(self);
         }
         self.consolidate_all(true).and(self.flush())
@@ -62,6 +63,7 @@ impl Store {
         if self.is_for_reading() {
             return Ok(());
         }
+        let _alone = document::lock_flush(self);
         // What NCZarr's keys cannot say (a dimension of a fixed length that grew) keeps no reader from the metadata of Zarr.
         let written = self.write_nczarr(some);
         upkeep::catch_up(self)?;

@@ -198,6 +198,11 @@ pub(super) fn lock_place(store: &Store, path: &str) -> Result<DocumentLock> {
     Ok(DocumentLock { process, _thread: thread })
 }
 
+/// Lets one thread at a time store what waits for a flush of the store: another one that flushes it comes back when that is done.
+pub(super) fn lock_flush(store: &Store) -> KeyGuard {
+    store.context().document_locks.lock_place(&format!("flush of {}", store.number()))
+}
+
 /// Whether somebody holds that lock.
 pub(super) fn is_place_locked(store: &Store, path: &str) -> bool {
     let folder = prefix(path::parent(path).unwrap_or_default());

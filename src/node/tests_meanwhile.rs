@@ -1,9 +1,10 @@
 //! Tests of what other threads do in the middle of a call: settings, replacing, registering, and what waits beside rows that are appended.
 
+use super::store_options::Consolidate;
 use super::tests::{kind, own, read_all, spec, spec_as, view, write_all};
 use super::tests_checkpoint::fill;
 use super::tests_growth::{Folder, write_box};
-use super::tests_store::{Due, Next, on, told};
+use super::tests_store::{Due, Next, anew, on, told};
 use super::tests_swap::Overtaken;
 use super::*;
 use crate::codec::registered::{Class, Codec, Opened, Size};
@@ -157,6 +158,35 @@ fn what_is_set_or_made_while_a_checkpoint_is_committed_is_in_it() {
         let text = store.key_get("new/zarr.json").unwrap().unwrap();
         assert!(String::from_utf8(text).unwrap().contains("\"late\""), "{name}");
         assert_eq!(store.key_get("new/zarr.json.begun").unwrap(), None, "{name}");
+    }
+}
+
+#[test]
+fn a_flush_or_close_comes_back_when_that_of_another_thread_has_told_readers() {
+    type End = fn(&Store) -> Result<()>;
+    let ends: [(Consolidate, End); 3] = [
+        (Consolidate::Flush, |store| store.flush_all()),
+        (Consolidate::Close, |store| store.close(None)),
+        (Consolidate::Flush, |store| Group::open(store, "")?.close()),
+    ];
+    for ((how, end), fails) in ends.into_iter().flat_map(|end| [(end, false), (end, true)]) {
+        let due = Due::default();
+        let options = Options { consolidate: how, ..Options::default() };
+        let store = Store::new(&Context::with_threads(1), due.in_memory().shared().clone(), Mode::ReadWrite, options);
+        let root = Group::create(&store, "", Some(Format::V3), Create::New).unwrap();
+        let array = Array::create(&store, "a", &spec(&[4], &[4]), Create::New).unwrap();
+        if how == Consolidate::Flush {
+            root.consolidate().and_then(|()| store.flush_all()).unwrap();
+        }
+        array.attributes().set_i64("late", 1).unwrap();
+        drop((root, array));
+        let other = store.clone();
+        let told = begin_within(&store, (&due, "zarr.json", fails), move || {
+            end(&other).unwrap();
+            Group::open(&anew(&other), "").unwrap().consolidated_differences().unwrap()
+        });
+        assert_eq!(end(&store).is_err(), fails, "{how:?}");
+        assert_eq!(told(), Some(Vec::new()), "{how:?}, {fails}");
     }
 }
 
