@@ -245,7 +245,7 @@ fn is_same(a: &Value, b: &Value) -> bool {
 /// Erases chunks without a document at the keys of the new array, which a kill while erasing leaves behind: they would be taken for the new
 /// array's. Touches nothing else, unless a copy or a migration was begun there: all that it made goes, with its marker, which would say that the new
 /// array is what it made. `all_written`: the new array's chunks are about to be stored, all of them. A store that cannot erase (a zip archive) keeps those of a
-/// run that was killed until then.
+/// run that was killed until then; so does one without locks, where they may be those of another process that is about to store its document.
 fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta, all_written: bool) -> Result<()> {
     let (plain, chunks) = (store.shared(), transform::chunk_store(store, path, meta)?);
     let erase = |shared: &SharedStore| {
@@ -271,7 +271,8 @@ pub(super) fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_
     if !shared.capabilities().listable {
         return Ok((Vec::new(), false));
     }
-    let (kept, counts) = (all_written && !shared.capabilities().erasable, meta.grid.counts(&meta.shape));
+    let (can, counts) = (shared.capabilities(), meta.grid.counts(&meta.shape));
+    let kept = all_written && (!can.erasable || can.swaps);
     let is_inside = |chunk: &Dims| chunk.iter().zip(&counts).all(|(index, count)| index < count);
     let (mut found, mut marked) = (Vec::new(), false);
     let mut note = |key: &str| {

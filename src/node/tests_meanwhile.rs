@@ -19,6 +19,7 @@ use crate::metadata::Map;
 use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::{Condition, SharedStore, StorageExt};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The elements, as another handle reads them.
@@ -187,6 +188,37 @@ fn a_flush_or_close_comes_back_when_that_of_another_thread_has_told_readers() {
         });
         assert_eq!(end(&store).is_err(), fails, "{how:?}");
         assert_eq!(told(), Some(Vec::new()), "{how:?}, {fails}");
+    }
+}
+
+#[test]
+fn an_array_with_the_same_values_of_another_process_keeps_them_whenever_its_document_comes() {
+    let create = |store: &Store| own!(Array::create_from(store, "a", &spec(&[8], &[4]), &view(&mut [7; 8], &[8])));
+    let made = on(Arc::new(MemoryStore::new()));
+    create(&made).unwrap();
+    let theirs = |key: &str| made.key_get(key).unwrap().unwrap();
+    for after in 0.. {
+        let inner: SharedStore = Arc::new(Overtaken::alone(Arc::new(MemoryStore::new()), false));
+        // It has stored the values, and is about to store the document.
+        ["zarr.json", "a/c/0", "a/c/1"].iter().for_each(|key| on(inner.clone()).key_put(key, &theirs(key)).unwrap());
+        let (calls, document, their_store) = (Arc::new(AtomicUsize::new(0)), theirs("a/zarr.json"), inner.clone());
+        let counted = calls.clone();
+        let store = on(told(inner, move |_: Next<'_>| {
+            let done = counted.fetch_add(1, Ordering::Relaxed);
+            if done == after {
+                // Unless this one was faster.
+                let _ = their_store.put("a/zarr.json", &[&document], Condition::Absent);
+            }
+            if done >= after {
+                assert_eq!(read_all(&Array::open(&on(their_store.clone()), "a").unwrap()), [7; 8], "{after}, {done}");
+            }
+            Ok(())
+        }));
+        let created = create(&store).map(drop);
+        assert!(created.is_ok() || kind(created) == ErrorKind::Exists, "{after}");
+        if calls.load(Ordering::Relaxed) <= after {
+            break;
+        }
     }
 }
 
