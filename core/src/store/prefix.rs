@@ -321,14 +321,18 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_hidden_is_found_in_the_part_only() {
-        let all: SharedStore = Arc::new(MemoryStore::new());
-        let part = PrefixStore::hiding(all.clone(), "a/", &["k"], Links::default()).unwrap();
+    fn a_key_that_is_hidden_is_found_in_the_part_only_before_it_is_revealed() {
+        let (all, revealed): (SharedStore, _) = (Arc::new(MemoryStore::new()), Revealed::default());
+        let part = PrefixStore::hiding(all.clone(), "a/", &["k"], revealed.clone(), Links::default()).unwrap();
         part.put("k", &[b"1"], Condition::Absent).unwrap();
         part.put("b/k", &[b"2"], Condition::Absent).unwrap();
         assert!(part.open("k").unwrap().is_some() && all.open("a/k").unwrap().is_none());
         assert!(all.open(&hidden("a/k")).unwrap().is_some() && all.open("a/b/k").unwrap().is_some());
         assert!(part.erase("k").unwrap() && part.open("k").unwrap().is_none());
+        all.put("a/k", &[b"3"], Condition::Absent).unwrap();
+        assert!(part.open("k").unwrap().is_none());
+        revealed.set();
+        assert!(part.open("k").unwrap().is_some());
     }
 
     #[test]
