@@ -132,6 +132,16 @@ fn each_planted_fault_is_told_with_its_key() {
             false,
         ),
         (
+            "a chunk is a link in a circle",
+            |g| {
+                std::fs::remove_file(g.join("plain/c/1/0")).unwrap();
+                symlink("0", g.join("plain/c/1/0")).unwrap();
+            },
+            "unreadable  g/plain/c/1/0",
+            false,
+        ),
+        ("a link in a circle is where nothing belongs", |g| symlink("p", g.join("plain/p")).unwrap(), "foreign  g/plain/p", false),
+        (
             "a name that is no text",
             |g| std::fs::write(g.join(OsStr::from_bytes(b"plain/n\xff")), b"x").unwrap(),
             "foreign  g/plain/n\\xff",

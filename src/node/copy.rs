@@ -145,7 +145,7 @@ impl Store {
             if found.kind == NodeKind::Array
                 && let Ok(array) = Array::quietly(self, node.to_string(), found)
             {
-                stored_chunks::each_chunk(self.shared(), &array.state(), &mut |_, _| Ok(()))?;
+                stored_chunks::each_chunk_to_copy(self.shared(), &array.state(), &mut |_, _| Ok(()))?;
             }
         }
         Ok(())

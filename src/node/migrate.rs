@@ -18,7 +18,7 @@ use super::listed_lengths::{Lengths, shape_of};
 use super::lookup::{self, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
-use super::stored_chunks::each_chunk;
+use super::stored_chunks::{each_chunk, each_chunk_to_copy};
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{
     Group, NodeKind, Store, boundary, consolidate, create_array, cut, document, draft, groups_above, growing, hierarchy, in_use, kept,
@@ -27,9 +27,9 @@ use super::{
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
 use crate::error::{Error, Result};
-use crate::limits::{collect, collect_table, push, put};
+use crate::limits::{Dims, collect, collect_table, push, put};
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, number_list, v3};
-use crate::store::{Condition, StorageExt};
+use crate::store::{Condition, SharedStore, StorageExt};
 use std::collections::HashMap;
 
 /// The maximum number of notes that are kept.
@@ -320,11 +320,13 @@ impl Job<'_> {
             match new {
                 Some(New::Array(array)) => {
                     self.note(node, &array);
+                    let mut total = 0;
                     let store = if array.recode.is_some() { &array.old.chunk_store } else { from.shared() };
-                    each_chunk(store, &array.old, &mut |_, _| {
-                        self.total += 1;
+                    self.each_chunk(store, &array, &mut |_, _| {
+                        total += 1;
                         Ok(())
                     })?;
+                    self.total += total;
                 }
                 Some(New::Group(document)) => images.see(node, Format::V3, &document),
                 None => {}
@@ -412,6 +414,12 @@ impl Job<'_> {
         (self.progress)(self.done, self.total.max(self.done))
     }
 
+    /// Calls `each` with the chunks that an array has. In place, links to nothing stay where they are unless chunks get other keys or bytes.
+    fn each_chunk(&self, store: &SharedStore, array: &NewArray, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
+        let stay = self.in_place && !self.d0 && array.recode.is_none() && array.old.chunks.1 == array.new.keys;
+        if stay { each_chunk(store, &array.old, each) } else { each_chunk_to_copy(store, &array.old, each) }
+    }
+
     /// Brings the chunks of an array to their new keys. Gives keys of those that are copied as they are, and were gone by then.
     fn chunks(&mut self, node: &str, target: &str, array: &NewArray) -> Result<Vec<String>> {
         if array.recode.is_some() {
@@ -421,16 +429,18 @@ impl Job<'_> {
             cut::copy_marker((self.from, node), (self.to, target))?;
         }
         let (prefix, mut keys) = (path::prefix(target), Vec::new());
-        each_chunk(self.from.shared(), &array.old, &mut |key, index| {
+        let mut stay = 0;
+        self.each_chunk(self.from.shared(), array, &mut |key, index| {
             let mut to_key = prefix.clone();
             array.new.keys.push(index.iter().copied(), &mut to_key)?;
             if !(self.in_place && key == to_key) {
                 push(&mut keys, (key.to_string(), to_key))?;
             } else {
-                self.done += 1;
+                stay += 1;
             }
             Ok(())
         })?;
+        self.done += stay;
         let (before, total, moves) = (self.done, self.total, Moves::default());
         let (way, progress) = (Way { from: self.from, to: self.to, link: !self.copy }, &mut self.progress);
         way.move_all(&keys, &moves, &mut |done| progress(before + done, total.max(before + done)))?;

@@ -18,7 +18,7 @@ use super::left_out::LeftOut;
 use super::lookup::{self, find, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
-use super::stored_chunks::each_chunk;
+use super::stored_chunks::each_chunk_to_copy;
 use super::transfer::{OnProgress, Way, at_node, moved_path};
 use super::{
     Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, overlap, path, place, source_state, spec, together, transform, upkeep,
@@ -321,7 +321,7 @@ impl Job<'_> {
             for (node, new) in nodes {
                 document::DOCUMENTS.iter().try_for_each(|name| push(&mut keys, path::join(node, name)))?;
                 if let New::Array(array) = new {
-                    each_chunk(&array.old.chunk_store, &array.old, &mut |key, _| push(&mut keys, key.to_string()))?;
+                    each_chunk_to_copy(&array.old.chunk_store, &array.old, &mut |key, _| push(&mut keys, key.to_string()))?;
                 }
             }
             Ok(keys)
@@ -428,7 +428,7 @@ fn missing_chunks(array: &ArrayState) -> Result<u64> {
     let all = array.meta.grid.counts(&array.meta.shape).iter().fold(1, |all, &n| n.saturating_mul(all));
     let mut stored = 0;
     if array.chunk_store.capabilities().listable {
-        each_chunk(&array.chunk_store, array, &mut |_, _| {
+        each_chunk_to_copy(&array.chunk_store, array, &mut |_, _| {
             stored += 1;
             Ok(())
         })?;

@@ -13,20 +13,42 @@ pub(super) enum ListedKey {
     Chunk(String, Dims),
     /// A file where chunks have a folder, a folder at a chunk's key, or what is neither.
     Misplaced(Error),
+    /// A link to nothing at the key of a chunk, or in the place of a folder of chunks: these read as if they were not stored.
+    DeadLink(String),
     /// What is neither a chunk, inside of the array's shape or beyond it, nor leads to one: a key, or a folder with a slash behind its name. Not in
     /// each store is a folder told once.
     Other(String),
 }
 
 /// Calls `each` with the key and the index of every chunk of the array in `store` that is inside of its shape. In a folder, a file where
-/// chunks have a folder, a folder at a chunk's key, and a pipe or the like at either, are errors, as they are when the chunk is read: they
+/// chunks have a folder, a folder at a chunk's key, and a pipe or the like, or a link in a circle, at either, are errors, as they are when the chunk is read: they
 /// are no missing chunks.
 pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
     each_place(store, &Places::new(array), &mut |place| match place {
         ListedKey::Chunk(key, index) => each(&key, &index),
         ListedKey::Misplaced(e) => Err(e),
-        ListedKey::Other(_) => Ok(()),
+        ListedKey::DeadLink(_) | ListedKey::Other(_) => Ok(()),
     })
+}
+
+/// As [`each_chunk`] for copies: at the end, links to nothing in the place of chunks are an error, too. What they lead to may be elsewhere, as files that
+/// git-annex has not fetched; a copy would have the fill value there for good.
+pub(super) fn each_chunk_to_copy(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
+    let (mut count, mut first) = (0, None);
+    each_place(store, &Places::new(array), &mut |place| match place {
+        ListedKey::Chunk(key, index) => each(&key, &index),
+        ListedKey::Misplaced(e) => Err(e),
+        ListedKey::DeadLink(key) => {
+            count += 1;
+            first.get_or_insert(key);
+            Ok(())
+        }
+        ListedKey::Other(_) => Ok(()),
+    })?;
+    let Some(first) = first else { return Ok(()) };
+    let found = if count == 1 { "a link to nothing".to_string() } else { format!("{count} links to nothing, of which this is the first") };
+    Err(err!(Io, "found {found}, expected chunks: fetch what is missing, or remove the links where the fill value is to be copied")
+        .at_key(first))
 }
 
 /// Calls `each` with all that a listing has where an array's chunks are.
@@ -63,6 +85,11 @@ pub(super) fn each_place(store: &SharedStore, places: &Places, each: &mut dyn Fn
         for key in listing.others.iter().map(|name| format!("{folder}{name}")) {
             if places.is_among_chunks(&key)? {
                 each(misplaced(err!(Io, "found neither a file nor a folder, expected chunks"), key))?;
+            }
+        }
+        for key in listing.dead_links.iter().map(|name| format!("{folder}{name}")) {
+            if places.is_among_chunks(&key)? {
+                each(ListedKey::DeadLink(key))?;
             }
         }
     }

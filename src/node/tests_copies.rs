@@ -104,6 +104,53 @@ fn links_that_lead_back_to_a_group_above_are_left_out_of_copies() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn copies_refuse_links_to_nothing_and_in_a_circle_where_chunks_are() {
+    let is_circle = |to: &str| to != "nothing";
+    let v3: &[(&str, &str)] = &[("c/1", "nothing"), ("c/1", "1"), ("c", "nothing"), ("c", "c")];
+    let v2: &[(&str, &str)] = &[("1", "nothing"), ("1", "1")];
+    for (format, key, to) in [(Format::V3, v3), (Format::V2, v2)].iter().flat_map(|(f, rows)| rows.iter().map(|(k, t)| (*f, *k, *t))) {
+        let folder = Folder::new("dead-links");
+        let store = &folder.1;
+        let array = Array::create(store, "g/x", &spec_as(format, &[6], &[2]), Create::New).unwrap();
+        write_all(&array, &mut [1, 2, 3, 4, 5, 6]);
+        let place = folder.0.join("g/x").join(key);
+        if place.is_dir() { std::fs::remove_dir_all(&place) } else { std::fs::remove_file(&place) }.unwrap();
+        std::os::unix::fs::symlink(to, &place).unwrap();
+        if !is_circle(to) {
+            let values = read_all(&array);
+            assert_eq!(values, if key == "c" { [0; 6] } else { [1, 2, 0, 0, 5, 6] }, "it reads as before {key}");
+        }
+        let change = |what: &str, spec: &mut Spec| match what {
+            "elements" => spec.set_data_type(DataType::Int64),
+            "all elements" => spec.set_fill(DataType::Int32, &9_i32.to_ne_bytes()),
+            _ => Ok(()),
+        };
+        for what in ["keys", "chunks", "elements", "all elements", "migration"] {
+            let mut progress = |_: u64, _: u64| Ok(());
+            let copied = match what {
+                "keys" => store.copy_node("g", (store, what), Create::New, true, &mut progress),
+                "migration" if format == Format::V3 => continue,
+                "migration" => store.migrate("g", Some((store, what)), true, &mut progress).map(drop),
+                _ => store
+                    .rechunk_node("g", (store, what), RechunkOptions::default(), &mut |_, spec| change(what, spec), &mut progress)
+                    .map(drop),
+            };
+            let e = copied.err().unwrap_or_else(|| panic!("{what} of {key} to {to} {format:?}: no error"));
+            assert_eq!((e.kind(), e.key()), (ErrorKind::Io, Some(&*format!("g/x/{key}"))), "{what} {to} {format:?}: {e}");
+            assert!(is_circle(to) || e.to_string().contains("a link to nothing"), "{what}: {e}");
+            assert!(Group::open(store, what).is_err(), "{what} of {key} to {to}");
+        }
+        // In place the link stays, and what it leads to is a chunk as soon as it is there.
+        if format == Format::V2 && !is_circle(to) {
+            store.migrate("g", None, true, &mut |_, _| Ok(())).unwrap();
+            std::fs::copy(folder.0.join("g/x/0"), folder.0.join("g/x/nothing")).unwrap();
+            assert_eq!(read_all(&Array::open(store, "g/x").unwrap()), [1, 2, 1, 2, 5, 6]);
+        }
+    }
+}
+
 /// Between two steps, and while the chunk of one is stored.
 #[test]
 fn an_appender_whose_array_is_renamed_is_told_and_makes_none_in_its_place() {

@@ -4,7 +4,7 @@
 use super::left_out::LeftOut;
 use super::lookup;
 use super::state::ArrayState;
-use super::stored_chunks::each_chunk;
+use super::stored_chunks::each_chunk_to_copy;
 use super::trail::Trail;
 use super::{NodeKind, Store, draft, path, together};
 use crate::dtype::{DataType, Overflow};
@@ -325,10 +325,14 @@ impl Elements {
         let beside = if source.data_type.is_variable() { sampled_length(old, source)? } else { 0 };
         let rechunk = Rechunk::new(source, dest, memory, beside, overflow)?;
         if !same_fill || dest.store_fill_chunks || !old.chunk_store.capabilities().listable {
+            // All boxes are read, in which links to nothing would not be told.
+            if old.chunk_store.files().is_some() {
+                each_chunk_to_copy(&old.chunk_store, old, &mut |_, _| Ok(()))?;
+            }
             return Ok(Elements { rechunk, boxes: None });
         }
         let (mut boxes, mut room) = (Vec::new(), 1 << 16);
-        each_chunk(&old.chunk_store, old, &mut |_, index| {
+        each_chunk_to_copy(&old.chunk_store, old, &mut |_, index| {
             rechunk.reached(index, &mut boxes)?;
             // Chunks come in any order; many share a box.
             if boxes.len() > room {
@@ -388,7 +392,7 @@ impl Elements {
 fn sampled_length(old: &ArrayState, source: &Arc<BoundArray>) -> Result<u64> {
     const SAMPLES: usize = 3;
     let mut chunks: Vec<Dims> = Vec::new();
-    each_chunk(&old.chunk_store, old, &mut |_, index| {
+    each_chunk_to_copy(&old.chunk_store, old, &mut |_, index| {
         if chunks.len() < SAMPLES {
             chunks.push(index.clone());
         }

@@ -379,7 +379,7 @@ impl Verification<'_> {
                     // These were told, or are with the chunks.
                     KeyPlace::Document | KeyPlace::Stray => continue,
                     KeyPlace::Array(number) if arrays[number].places.is_among_chunks(&key)? => continue,
-                    _ => Fault::new(FaultKind::Foreign, &key, "a pipe, a socket or a device, which is no key"),
+                    _ => Fault::new(FaultKind::Foreign, &key, "a pipe, a socket, a device or a link in a circle, which is no key"),
                 },
             };
             self.tell(fault)?;
@@ -401,7 +401,8 @@ impl Verification<'_> {
                     match place {
                         ListedKey::Chunk(_, index) => push(&mut chunks, index)?,
                         ListedKey::Misplaced(e) => push(&mut misplaced, Fault::of(e, &array.node)?)?,
-                        ListedKey::Other(_) => {}
+                        // These are told with what listings leave out.
+                        ListedKey::DeadLink(_) | ListedKey::Other(_) => {}
                     }
                     Ok(())
                 });

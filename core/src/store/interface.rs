@@ -212,8 +212,10 @@ pub struct Listing {
     pub keys: Vec<String>,
     /// Names of sub-prefixes that hold at least one key, sorted. (A local folder may list empty folders, too.)
     pub prefixes: Vec<String>,
-    /// Names of pipes, sockets and devices in a local folder, which are no keys, sorted.
+    /// Names of pipes, sockets, devices and links in a circle in a local folder, which are no keys, sorted.
     pub others: Vec<String>,
+    /// Names of links to nothing in a local folder, which hold no value, sorted.
+    pub dead_links: Vec<String>,
 }
 
 /// A folder that keys are opened in during one call ([`LocalFiles::folder`]).

@@ -3,7 +3,7 @@
 use super::super::create_array::write_documents;
 use super::super::kept::{self, CopiedNode};
 use super::super::state::{ArrayState, Handling};
-use super::super::stored_chunks::each_chunk;
+use super::super::stored_chunks::each_chunk_to_copy;
 use super::super::transfer::{Elements, Moves, Way, at_node, moved_path};
 use super::super::{cut, hierarchy, path, together};
 use super::{At, Copier, Job, Last, New, NewArray, RechunkReport, consolidate_as};
@@ -204,7 +204,7 @@ impl Copier<'_> {
             return Ok(());
         }
         let objects = &mut array.objects;
-        each_chunk(&array.old.chunk_store, &array.old, &mut |_, _| {
+        each_chunk_to_copy(&array.old.chunk_store, &array.old, &mut |_, _| {
             *objects += 1;
             Ok(())
         })
@@ -256,7 +256,7 @@ impl Begun<'_> {
         }
         cut::copy_marker((copier.way.from, self.node), (at.0, &self.target))?;
         let (prefix, keys) = (path::prefix(&self.target), &mut self.keys);
-        each_chunk(&array.old.chunk_store, &array.old, &mut |key, index| {
+        each_chunk_to_copy(&array.old.chunk_store, &array.old, &mut |key, index| {
             let mut to_key = prefix.clone();
             array.new.keys.push(index.iter().copied(), &mut to_key)?;
             push(keys, (key.to_string(), to_key))

@@ -48,7 +48,7 @@ fn entries_beside_writers(fd: BorrowedFd<'_>, moment: u64) -> Result<(Entries, l
     Ok((found, st))
 }
 
-/// The visible names of a folder in the order of keys, and what each one is: a file, a folder (then it ends in a slash), or neither.
+/// The visible names of a folder in the order of keys, and what each one is: a file, a folder (then it ends in a slash), a link to nothing, or none of these.
 pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
     visible_of(entries(fd)?, fd)
 }
@@ -64,8 +64,10 @@ fn visible_of(entries: Entries, fd: BorrowedFd<'_>) -> Result<Vec<(String, Entry
         let kind = match kind {
             EntryKind::Link | EntryKind::Unknown => match os::stat_at(fd, &name, true) {
                 Ok(st) => EntryKind::of(&st),
-                // A link to nothing, or to itself: no value.
-                Err(Errno(libc::ENOENT | libc::ELOOP)) => continue,
+                Err(Errno(libc::ENOENT)) if is_link(fd, &name) => EntryKind::Link,
+                Err(Errno(libc::ENOENT)) => continue,
+                // A link in a circle, which cannot be read, either.
+                Err(Errno(libc::ELOOP)) => EntryKind::Special,
                 Err(e) => return Err(e.error("stat").at_key(text)),
             },
             kind => kind,
@@ -81,6 +83,10 @@ fn visible_of(entries: Entries, fd: BorrowedFd<'_>) -> Result<Vec<(String, Entry
     Ok(names)
 }
 
+fn is_link(folder: BorrowedFd<'_>, name: &CStr) -> bool {
+    os::stat_at(folder, name, false).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Link)
+}
+
 /// Lists what is directly in a folder that was opened after a `moment`. Says whether it has temporary files, or what is left of folders.
 pub(super) fn names_in(fd: BorrowedFd<'_>, moment: u64, listing: &mut Listing) -> Result<bool> {
     let (entries, _) = entries_beside_writers(fd, moment)?;
@@ -92,6 +98,7 @@ pub(super) fn names_in(fd: BorrowedFd<'_>, moment: u64, listing: &mut Listing) -
                 name.pop();
                 push(&mut listing.prefixes, name)?;
             }
+            EntryKind::Link => push(&mut listing.dead_links, name)?,
             _ => push(&mut listing.others, name)?,
         }
     }

@@ -104,7 +104,7 @@ pub enum Unlisted {
     OfProcess,
     /// A file or folder whose name is no UTF-8.
     NoText,
-    /// A pipe, a socket or a device.
+    /// A pipe, a socket, a device, or a link in a circle.
     NoFile,
     /// A link to nothing.
     DeadLink,
@@ -138,8 +138,12 @@ pub fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
                 path if is_plain && c_path(&path).is_ok_and(|path| left_behind(CWD, &path, here).is_some()) => Unlisted::OfProcessGone,
                 _ if is_plain && is_hidden(name.as_encoded_bytes()) => Unlisted::OfProcess,
                 _ if name.to_str().is_none() => Unlisted::NoText,
-                _ if kind.is_symlink() && !entry.path().exists() => Unlisted::DeadLink,
-                _ if !is_plain && !kind.is_symlink() => Unlisted::NoFile,
+                path if kind.is_symlink() => match std::fs::metadata(path) {
+                    Ok(_) => continue,
+                    Err(e) if errno_of(&e) == Some(libc::ELOOP) => Unlisted::NoFile,
+                    Err(_) => Unlisted::DeadLink,
+                },
+                _ if !is_plain => Unlisted::NoFile,
                 _ => {
                     extend(&mut todo, kind.is_dir().then(|| entry.path()))?;
                     continue;
