@@ -73,7 +73,7 @@ pub struct Plot {
     #[arg(long)]
     stats: bool,
     /// With --output: one JSON object, the file and which arrays are in it
-    #[arg(long, requires = "output")]
+    #[arg(long, requires = "output", conflicts_with = "terminal")]
     json: bool,
 }
 

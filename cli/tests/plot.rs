@@ -262,6 +262,8 @@ fn what_cannot_be_drawn_is_told() {
     for (line, status, word) in [
         ("plot run.zarr/t", 2, "no terminal"),
         ("plot run.zarr/t -o p.gif", 2, ".png or .svg"),
+        ("plot run.zarr/t --json", 2, "--output <FILE>"),
+        ("plot run.zarr/t --terminal text --json", 2, "--json"),
         ("plot run.zarr/t -o p.png --at z=3", 1, "no dimension \"z\", expected one of time, y, x"),
         ("plot run.zarr/t -o p.png --at y=90", 1, "outside of the dimension; the coordinates are 30 to 60"),
         ("plot run.zarr/t -o p.png --at time=soon", 1, "expected a date such as 2026-03-01"),
