@@ -11,12 +11,14 @@ use super::config::Config;
 use super::stage::{Dest, Stage};
 use super::streams::decode_known;
 use crate::dtype::ElementType;
-use crate::error::{Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits;
 use std::ffi::{c_char, c_int};
 
 /// Bytes of the size in front.
 const HEADER: usize = 4;
+/// What the length of a match counts from.
+const LEAST_MATCH: usize = 4;
 /// The most that LZ4 encodes at once.
 const MAX_INPUT: usize = 0x7E00_0000;
 
@@ -54,6 +56,43 @@ fn decode_first(block: &[u8], first: &mut [u8]) -> Result<()> {
         made if made == wanted => Ok(()),
         _ => Err(err!(Chunk, "the lz4 block is damaged, or has fewer bytes than its header says")),
     }
+}
+
+/// Whether a block ends before it has made `size` bytes, without damage to what is there.
+#[cold]
+fn ends_early(block: &[u8], size: usize) -> bool {
+    let (mut bytes, mut made) = (block.iter(), 0usize);
+    while let Some(token) = bytes.next() {
+        let Some(literals) = length(token >> 4, &mut bytes) else { return true };
+        made = made.saturating_add(literals);
+        if made > size || bytes.len() < literals {
+            return made <= size;
+        }
+        bytes = bytes.as_slice()[literals..].iter();
+        if made == size {
+            return false;
+        }
+        let (Some(low), Some(high)) = (bytes.next(), bytes.next()) else { return true };
+        let Some(same) = length(token & 15, &mut bytes) else { return true };
+        let back = usize::from(u16::from_le_bytes([*low, *high]));
+        let is_right = (1..=made).contains(&back);
+        made = made.saturating_add(same.saturating_add(LEAST_MATCH));
+        if !is_right || made > size {
+            return false;
+        }
+    }
+    true
+}
+
+/// A length that begins in a token and goes on in the bytes behind it, unless these end.
+fn length(first: u8, bytes: &mut std::slice::Iter<'_, u8>) -> Option<usize> {
+    let mut all = usize::from(first);
+    let mut last = if first == 15 { 255 } else { 0 };
+    while last == 255 {
+        last = *bytes.next()?;
+        all = all.saturating_add(usize::from(last));
+    }
+    Some(all)
 }
 
 impl Stage for Lz4 {
@@ -95,12 +134,16 @@ impl Stage for Lz4 {
         }
         // No byte of a block makes more than 255.
         if size / 255 > block.len() {
-            bail!(Chunk, "the lz4 header says {size} bytes, expected at most {} of a block of {}", block.len() * 255, block.len());
+            bail!(Truncated, "the lz4 header says {size} bytes, expected at most {} of a block of {}", block.len() * 255, block.len());
         }
-        let dst = dst.check_first(size, |first| decode_first(block, first))?;
-        decode_known(dst, size, &mut |out| match decode_block(block, out)? {
+        let told = |e: Error| match e.kind() == ErrorKind::Chunk && ends_early(block, size) {
+            true => err!(Truncated, "the lz4 block ends before it has made the {size} bytes that its header says"),
+            false => e,
+        };
+        let dst = dst.check_first(size, |first| decode_first(block, first).map_err(told))?;
+        decode_known(dst, size, &mut |out| match decode_block(block, out).map_err(told)? {
             n if n == size => Ok(()),
-            n => bail!(Chunk, "the lz4 block has {n} bytes, its header says {size}"),
+            n => Err(told(err!(Chunk, "the lz4 block has {n} bytes, its header says {size}"))),
         })
     }
 }
@@ -130,17 +173,19 @@ mod tests {
     fn damage_and_lying_sizes_are_errors() {
         let stage = Lz4 { acceleration: 1 };
         refuses_damage(&stage);
+        tells_cuts(&stage);
         let mut bytes = Vec::new();
         stage.encode(&sample(100), &mut bytes).unwrap();
-        for size in [0u32, 99, 101, u32::MAX] {
+        let [damaged, cut] = [ErrorKind::Chunk, ErrorKind::Truncated];
+        for (size, kind) in [(0u32, damaged), (99, damaged), (101, cut), (u32::MAX, damaged)] {
             bytes[..4].copy_from_slice(&size.to_le_bytes());
             let e = stage.decode(&bytes, Dest::AtMost(&mut Vec::new(), 200)).unwrap_err();
-            assert_eq!(e.kind(), ErrorKind::Chunk, "{size}: {e}");
+            assert_eq!(e.kind(), kind, "{size}: {e}");
         }
         // No room is made for what so short a block cannot become.
         bytes[..4].copy_from_slice(&(200u32 << 20).to_le_bytes());
         let mut out = Vec::new();
         let e = stage.decode(&bytes, Dest::AtMost(&mut out, 256 << 20)).unwrap_err();
-        assert_eq!((e.kind(), out.capacity()), (ErrorKind::Chunk, 0), "{e}");
+        assert_eq!((e.kind(), out.capacity()), (cut, 0), "{e}");
     }
 }
