@@ -145,16 +145,32 @@ fn error(code: usize) -> Error {
     Error::new(kind, format!("zstd: {}", zstd_safe::get_error_name(code)))
 }
 
-/// The code of the error that the bytes end within a frame, if they do.
+/// The error of frames of which the library gave this code. Of a frame that ends within its checksum it says that the checksum differs, of bytes behind
+/// the last frame that they end early.
 #[cold]
-fn cut_frame(mut src: &[u8]) -> Option<usize> {
-    while !src.is_empty() {
-        match zstd_safe::find_frame_compressed_size(src) {
-            Ok(size) => src = src.get(size..)?,
-            Err(code) => return (number(code) == INPUT_ENDS).then_some(code),
+fn error_in(src: &[u8], code: usize) -> Error {
+    let (is_long, mut rest) = (number(code) == INPUT_ENDS, src);
+    if !is_long && number(code) != CHECKSUM_WRONG {
+        return error(code);
+    }
+    while !rest.is_empty() {
+        match zstd_safe::find_frame_compressed_size(rest) {
+            Ok(size) => rest = rest.get(size..).unwrap_or_default(),
+            Err(_) if is_long && rest.len() < src.len() && !begins_frame(rest) => {
+                return err!(Chunk, "found {} bytes behind the last zstd frame", rest.len());
+            }
+            Err(found) if number(found) == INPUT_ENDS => return error(found),
+            Err(_) => break,
         }
     }
-    None
+    error(code)
+}
+
+/// Whether bytes begin as a frame does, or one to skip, as far as they go.
+fn begins_frame(src: &[u8]) -> bool {
+    let magic = [0x28, 0xb5, 0x2f, 0xfd];
+    let first = &src[..src.len().min(magic.len())];
+    magic.starts_with(first) || (first[0] & 0xf0 == 0x50 && [0x2a, 0x4d, 0x18].starts_with(&first[1..]))
 }
 
 impl Stage for Zstd {
@@ -186,9 +202,7 @@ impl Stage for Zstd {
             with_decompressor(|context| match context.decompress(out, src) {
                 Ok(n) => Ok(Some(n)),
                 Err(code) if number(code) == ROOM_TOO_SMALL => Ok(None),
-                // Of a frame that ends within its checksum the library says that it differs.
-                Err(code) if number(code) == CHECKSUM_WRONG => Err(error(cut_frame(src).unwrap_or(code))),
-                Err(code) => Err(error(code)),
+                Err(code) => Err(error_in(src, code)),
             })
         })
     }
@@ -273,6 +287,20 @@ mod tests {
         refuses_damage(&zstd(3, false));
         tells_cuts(&zstd(3, true));
         tells_cuts(&zstd(3, false));
+    }
+
+    #[test]
+    fn bytes_behind_the_frames_are_no_cut() {
+        for checksum in [false, true] {
+            let bytes = encoded(&sample(1000), checksum);
+            let kind = |tail: &[u8]| zstd(0, false).decode(&[&bytes, tail].concat(), Dest::Exact(&mut [0; 1000])).unwrap_err().kind();
+            for tail in [&[0][..], b"xyz", &[0; 4], &[0x28, 0], &[0; 100]] {
+                assert_eq!(kind(tail), ErrorKind::Chunk, "{tail:?}");
+            }
+            for tail in [&[0x28][..], &[0x28, 0xb5, 0x2f], &[0x53, 0x2a], &[0x50, 0x2a, 0x4d, 0x18, 9, 0, 0, 0, 1]] {
+                assert_eq!(kind(tail), ErrorKind::Truncated, "a frame that is cut: {tail:?}");
+            }
+        }
     }
 
     #[test]
