@@ -125,14 +125,24 @@ static ozarr_status enter_below(ozarr_mpi *m, const char *function, const ozarr_
     return om_enter(m, status, NULL, call);
 }
 
+/* Whether rank 0 finds nothing at a path below a group. */
+static bool is_free(const ozarr_group *group, const char *path) {
+    ozarr_array *there = NULL;
+    const ozarr_status status = ozarr_group_open_array(group, path, &there);
+    ozarr_array_free(there);
+    return status == OZARR_ERR_NOT_FOUND;
+}
+
 ozarr_status om_create_below(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, ozarr_create_mode mode, const char *more,
                              ozarr_array **out) {
     if (out != NULL) *out = NULL;
     ozarr_status status = enter_below(m, "ozarr_mpi_group_create_array", group, path, (int)mode, more, out);
     if (status != OZARR_OK) return status;
     finish_writes(m);
+    const bool was_free = m->rank == 0 && mode == OZARR_CREATE_NEW && is_free(group, path);
     if (m->rank == 0) status = ozarr_group_create_array(group, path, spec, mode, out);
-    const bool created = m->rank == 0 && status == OZARR_OK;
+    /* What fails behind the array's document leaves it there, and so does an answer of a server that was lost. Another program's is OZARR_ERR_EXISTS. */
+    const bool created = m->rank == 0 && (status == OZARR_OK || (was_free && status != OZARR_ERR_EXISTS));
     status = om_share(m, status, "r+", out, NULL);
     /* What another rank could not open is there all the same. */
     if (status != OZARR_OK && mode == OZARR_CREATE_NEW) status = om_take_back(m, group, path, NULL, created, status);
@@ -152,9 +162,15 @@ ozarr_status om_take_back(ozarr_mpi *m, ozarr_group *group, const char *path, oz
     /* No rank stores into what rank 0 erases. */
     const ozarr_status all = om_agree(m, OZARR_OK, NULL);
     ozarr_status erased = OZARR_OK;
-    if (m->rank == 0 && created && all == OZARR_OK) erased = ozarr_group_erase(group, path);
+    int64_t kept = 1;
+    if (m->rank == 0 && created && all == OZARR_OK) {
+        erased = ozarr_group_erase(group, path);
+        kept = erased != OZARR_OK;
+        if (erased == OZARR_ERR_NOT_FOUND) erased = OZARR_OK;
+    }
     erased = om_share_lost(m, erased);
-    if (om_agree(m, erased, NULL) != OZARR_OK) om_failure_add(&found, "; the array could not be erased, and has some of its values");
+    if (om_agree(m, erased, &kept) != OZARR_OK) om_failure_add(&found, "; the array could not be erased, and has some of its values, or none");
+    else if (kept == 0) om_failure_add(&found, "; the array was erased again");
     return om_failure_set(&found);
 }
 

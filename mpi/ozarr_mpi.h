@@ -251,8 +251,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *
 
 /**
  * Creates an array in a checkpoint, or any group, of `rank` dimensions `shape`; writes each rank's box of it; closes it. After an error there
- * is no array: the call can be made again. Only where its message says that the node itself is there, as consolidated metadata above could not be told of
- * it, is there one without values, which `ozarr_group_erase` on rank 0 removes first.
+ * is no array: the call can be made again. Where it could not be erased either, as by a server that fails on, the message says so: erase it
+ * (`ozarr_group_erase`, in `ozarr_mpi_once`) before the call is made again.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_type type, int32_t rank,
     const int64_t *shape, const int64_t *start, const int64_t *count, const void *data, size_t size);

@@ -58,6 +58,13 @@ int renameat(int from_folder, const char *from, int to_folder, const char *to) {
     return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
 }
 
+/* A disk that once does not remove a document. */
+static bool keeps_document;
+int unlinkat(int folder, const char *name, int flags) {
+    if (keeps_document && strstr(name, "/zarr.json") != NULL) return keeps_document = false, errno = EIO, -1;
+    return (int)syscall(SYS_unlinkat, folder, name, flags);
+}
+
 static const struct fault {
     const char *name;
     void (*set)(bool on);
@@ -338,6 +345,27 @@ static void put_again(void) {
     OK(ozarr_mpi_group_close(m, g));
 }
 
+static ozarr_status consolidate(void *group) { return ozarr_group_consolidate(group); }
+
+/* An array whose document is there, and of which the consolidated metadata above could not be told, is taken back, too, where the library could not do
+ * that (`keeps`). One that was there before stays. */
+static void make_again(bool keeps) {
+    ozarr_group *g = NULL;
+    ozarr_array *a = NULL;
+    OK(ozarr_mpi_group_create(m, "make.zarr", OZARR_CREATE_OVERWRITE, &g));
+    OK(ozarr_mpi_once(m, consolidate, g));
+    fill(1);
+    if (rank == 0) renames = 0, keeps_document = keeps;
+    ERR(OZARR_ERR_NO_SPACE, keeps ? "; the array was erased again" : "", ozarr_mpi_group_put(m, g, "u", OZARR_INT32, 2, shape, start, count, u, sizeof u));
+    if (rank == 0) CHECK(renames < 0 && !keeps_document);
+    ERR(OZARR_ERR_NOT_FOUND, "", ozarr_mpi_group_open_array(m, g, "u", &a));
+    OK(ozarr_mpi_group_put(m, g, "u", OZARR_INT32, 2, shape, start, count, u, sizeof u));
+    ERR(OZARR_ERR_EXISTS, "", ozarr_mpi_group_put(m, g, "u", OZARR_INT32, 2, shape, start, count, u, sizeof u));
+    OK(ozarr_mpi_group_open_array(m, g, "u", &a));
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_group_close(m, g));
+}
+
 /* A flush makes durable what an earlier step has published, too: a disk that loses the names of the documents is told. */
 static void flush_published(void) {
     ozarr_mpi_series *s = NULL;
@@ -382,6 +410,8 @@ int main(int argc, char **argv) {
     }
     append_to_a_full_disk();
     put_again();
+    make_again(false);
+    make_again(true);
     flush_published();
     OK(ozarr_mpi_close(m));
     return end_ranks();
