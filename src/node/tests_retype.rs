@@ -129,7 +129,7 @@ fn attributes_of_the_elements_of_one_type_go_or_follow() {
 }
 
 #[test]
-fn a_type_changed_away_and_back_is_refused_where_attributes_have_followed_it() {
+fn a_further_type_is_refused_where_attributes_have_followed_one() {
     use DataType::{Float32, Int8, Int32, UInt8};
     let (away, back): (&[DataType], &[DataType]) = (&[Float32], &[Float32, Int8]);
     for (attributes, types, is_refused) in [
@@ -137,6 +137,9 @@ fn a_type_changed_away_and_back_is_refused_where_attributes_have_followed_it() {
         (r#"{"_Unsigned":"true","valid_max":-2}"#, &[UInt8, Int8], true),
         (r#"{"_Unsigned":"true"}"#, &[UInt8, Float32, Int8], true),
         (r#"{"_FillValue":-1}"#, &[Int32, UInt8, Int8], true),
+        (r#"{"_FillValue":-1}"#, &[Float32, Int32], true),
+        (r#"{"missing_value":-1}"#, &[UInt8, Int32], true),
+        (r#"{"missing_value":-1}"#, &[Float32, Int32], false),
         (r#"{"_Unsigned":"true","_FillValue":-1,"valid_max":-2}"#, away, false),
         (r#"{"_Unsigned":"true","_FillValue":-1,"valid_max":-2}"#, &[Int8, Float32, Float32], false),
         (r#"{"units":"K","valid_max":-2}"#, back, false),
