@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::limits::readable;
 use crate::metadata::extension::Extension;
 use crate::metadata::{ArrayMeta, Codecs, Format, Map, v3};
-use crate::node::conventions::missing::missing_of;
+use crate::node::conventions::missing::{is_no_number, missing_of};
 use crate::node::follow_type::is_lossy_zfp;
 use crate::node::spec::converted_fill;
 
@@ -29,7 +29,8 @@ pub(super) fn is_missing_lost(
     }
     // Only a number means "missing".
     let converted = converted_fill(&Fill::from_bytes(&missing), meant, new.data_type).unwrap_or_default();
-    converted.is_none_or(|fill| Some(fill.element(new.data_type)) != missing_of(new, attributes))
+    let is_missing = |element: Element| is_no_number(new.data_type, &element) || missing_of(new, attributes) == Some(element);
+    !converted.is_some_and(|fill| is_missing(fill.element(new.data_type)))
 }
 
 /// Whether zfp is among the codecs and keeps not every bit. What other codecs have rounded stays as it is when they round it again.
