@@ -1,7 +1,8 @@
 //! What libozarr_netcdf has recorded in the groups of a copy of the types of attributes.
 
 use crate::dtype::DataType;
-use crate::metadata::{Format, Map, Value, json};
+use crate::metadata::{Format, Map, Text, Value, json};
+use crate::node::conventions::missing::FILL;
 
 /// Makes the record of libozarr_netcdf the text that it is in format 2, where NCZarr opens no file in which a group has an attribute that
 /// is an object.
@@ -11,9 +12,9 @@ pub(super) fn as_text(attributes: &mut Map) {
     }
 }
 
-/// Gives attributes of one variable the type that is meant in the record of its group, which is a text in version 2.
+/// Gives attributes of one variable the type that is meant in the record of its group, which is a text in version 2, where they had that of the elements.
+/// `_FillValue` is of the variable's own type whatever the record says, which says it of an enumeration alone.
 pub(super) fn follow(format: Format, document: &mut Map, variable: &str, (stored, meant): (DataType, DataType)) {
-    let Some((stored, meant)) = nc_name(stored).zip(nc_name(meant)).filter(|(stored, meant)| stored != meant) else { return };
     let attributes = match format {
         Format::V2 => Some(document),
         Format::V3 => document.get_mut("attributes").and_then(Value::as_object_mut),
@@ -26,13 +27,16 @@ pub(super) fn follow(format: Format, document: &mut Map, variable: &str, (stored
         let types = record.as_object_mut().and_then(|record| {
             record.get_mut("variables")?.as_object_mut()?.get_mut(variable)?.as_object_mut()?.get_mut("types")?.as_object_mut()
         });
-        let change = |_: &_, recorded: &mut Value| {
-            if recorded.as_str() == Some(stored) {
+        let names = nc_name(stored).zip(nc_name(meant));
+        let keep = |name: &Text, recorded: &mut Value| {
+            if let Some((stored, meant)) = names
+                && recorded.as_str() == Some(stored)
+            {
                 *recorded = meant.into();
             }
-            true
+            name.as_str() != FILL
         };
-        types.into_iter().for_each(|types| types.retain(change));
+        types.into_iter().for_each(|types| types.retain(keep));
     }
     if format == Format::V2 {
         as_text(attributes);
@@ -58,6 +62,21 @@ fn nc_name(data_type: DataType) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_record_of_an_enumeration_whose_elements_become_other_numbers_says_no_type_of_its_fill_value() {
+        for (types, wanted) in
+            [(r#"{"_FillValue":"/cloud","other":"/cloud"}"#, r#"{"other":"/cloud"}"#), (r#"{"_FillValue":"/cloud"}"#, "{}")]
+        {
+            let document = |types| {
+                let text = format!(r#"{{"attributes":{{"_nc_model":{{"variables":{{"a":{{"type":"/cloud","types":{types}}}}}}}}}}}"#);
+                json::parse_object(text.as_bytes(), 10_000).unwrap()
+            };
+            let mut found = document(types);
+            follow(Format::V3, &mut found, "a", (DataType::Int8, DataType::Int8));
+            assert_eq!(Value::Object(found).to_string(), Value::Object(document(wanted)).to_string(), "{types}");
+        }
+    }
 
     #[test]
     fn attributes_of_the_type_of_elements_get_that_of_the_numbers_that_these_mean() {
