@@ -108,25 +108,13 @@ static void read_number(const json *item, nc_type type, void *value) {
     }
 }
 
-/* Whether a type holds a number as it is; a float may round it. */
-static bool holds(const json *item, nc_type type) {
-    double number = number_read(item->text), held = 0;
-    unsigned char value[8] = {0};
-    if (type == NC_DOUBLE) return true;
-    if (type == NC_FLOAT) return isinf(number) || !isinf(number_read_float(item->text));
-    nc_type own = guessed_type(item);
-    if (item->kind == JSON_INTEGER && (own == NC_DOUBLE || (own == NC_UINT64 && type != NC_UINT64))) return false;
-    read_number(item, type, value);
-    return !oz_convert(value, type, &held, NC_DOUBLE, 1) && held == number;
-}
-
-/* Whether a JSON value can be of the type, so that a wrong record does no harm: another program may have set the attribute since. */
+/* Whether a JSON value can be of the type, so that a wrong record does no harm. */
 static bool fits(const json *value, nc_type type) {
     if (type == NC_CHAR) return true;
     const json *items = value->kind == JSON_ARRAY ? value->first : value;
     for (const json *item = items; item; item = value->kind == JSON_ARRAY ? item->next : NULL) {
         bool string = item->kind == JSON_STRING || item->kind == JSON_NULL;
-        if (type == NC_STRING ? !string : item->kind != JSON_BOOL && !(is_number(item) && holds(item, type))) return false;
+        if (type == NC_STRING ? !string : !is_number(item) && item->kind != JSON_BOOL) return false;
     }
     return true;
 }

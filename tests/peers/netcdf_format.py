@@ -476,19 +476,6 @@ def damaged(build):
         check(f"{name}: the log", told is None or any(told in line for line in err.splitlines() if line.startswith("ozarr")), err[-600:])
 
 
-def unfit(build):
-    """A number that another program has set, and that the recorded type of the attribute does not hold, is read as it is."""
-    with netCDF4.Dataset(build / "unfit.nc", "w") as d:
-        for name, kind in ("short", "i2"), ("byte", "i1"), ("ulong", "u8"), ("float", "f4"):
-            d.setncattr(name, np.array([1, 2], kind))
-    by_nccopy(build / "unfit.nc", build / "unfit.zarr")
-    for name, told, wanted in [("short", [70000, -1], "70000LL, -1LL"), ("short", [1.5, 2.0], "1.5, 2."), ("short", [3.0, -4], "3s, -4s"), ("byte", [0, 254], "0LL, 254LL"), ("byte", [0, -128], "0b, -128b"),
-                               ("ulong", [-1, 1], "-1LL, 1LL"), ("ulong", [2**64 - 1, 1], "18446744073709551615ULL, 1ULL"), ("float", [1e40, 1], "1.e+40, 1."), ("float", [0.1, 1], "0.1f, 1.f")]:
-        zarr.open_group(build / "unfit.zarr", mode="r+", use_consolidated=False).attrs[name] = told
-        _, out, err = run(["ncdump", "unfit.zarr"], build, **PRELOAD)
-        check(f"{told} as {name}", f":{name} = {wanted} ;" in out, out + err[-300:])
-
-
 def oldest(build):
     """What the oldest NCZarr says of an array in an object that is damaged, the names of its dimensions, leaves the file readable."""
     place = build / "oldest.zarr"
@@ -1759,7 +1746,6 @@ def main():
     texts_of_c(build)
     formats(build)
     damaged(build)
-    unfit(build)
     oldest(build)
     unread(build)
     foreign(build)

@@ -132,18 +132,6 @@ impl NcType {
         }
     }
 
-    /// The number as one of the type, which holds it as it is; a float may round it.
-    pub fn exactly(self, number: Number) -> Option<Number> {
-        let converted = self.convert(number);
-        let is_same = match (number, converted) {
-            (Number::Real(x), Number::Real(y)) => x.is_infinite() == y.is_infinite(),
-            (Number::Real(x), Number::Integer(n)) => x == n as f64,
-            (Number::Integer(_), Number::Real(y)) => y.is_finite(),
-            (Number::Integer(n), Number::Integer(kept)) => n == kept,
-        };
-        is_same.then_some(converted)
-    }
-
     /// The value of elements that were never written, where nothing else is said; bytes and characters have none.
     pub fn default_fill(self) -> Option<Number> {
         Some(match self {

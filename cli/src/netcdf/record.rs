@@ -31,7 +31,16 @@ pub fn fill_of(values: &Values, nc: NcType) -> Option<Values> {
             Number::Integer(n) => Some(Values::Chars(vec![n.try_into().ok()?])),
             Number::Real(_) => None,
         },
-        Values::Numbers(_, all) if all.len() == 1 && nc != NcType::String => Some(Values::Numbers(nc, vec![nc.exactly(all[0])?])),
+        Values::Numbers(_, all) if all.len() == 1 && nc != NcType::String => {
+            let converted = nc.convert(all[0]);
+            let fits = match (all[0], converted) {
+                (Number::Real(x), Number::Real(y)) => x.is_infinite() == y.is_infinite(),
+                (Number::Real(x), Number::Integer(n)) => x == n as f64,
+                (Number::Integer(_), Number::Real(_)) => true,
+                (Number::Integer(n), Number::Integer(kept)) => n == kept,
+            };
+            fits.then(|| Values::Numbers(nc, vec![converted]))
+        }
         Values::Chars(text) if nc == NcType::Char && text.len() == 1 => Some(values.clone()),
         Values::Strings(all) if nc == NcType::String && all.len() == 1 => Some(values.clone()),
         _ => None,
