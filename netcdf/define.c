@@ -141,8 +141,12 @@ static bool lacks(const oz_var *var) { return var->unopened && !oz_var_made(var)
 /* Stores what a renaming needs: in data mode all, so that nothing is left to it, and in define mode only elements, so that what is being defined can still
  * be changed. Arrays that a rank lacks are made first. */
 static int store_before_renaming(oz_file *file, bool lacking, bool *defining) {
+    /* What an earlier look found may be mended since. */
+    file->spoilt = NC_NOERR;
     *defining = oz_agree(file->ranks, file->defining) && !oz_agree(file->ranks, lacking);
-    return *defining ? oz_lengths_store(file, oz_elements_flush(file)) : oz_hierarchy_sync(file);
+    const int status = *defining ? oz_lengths_store(file, oz_elements_flush(file)) : oz_hierarchy_sync(file);
+    /* An array whose document is spoilt could not be opened again. */
+    return status ? status : oz_agree(file->ranks, file->spoilt);
 }
 
 /* Whether something is where it was to go, and nothing where it was. */

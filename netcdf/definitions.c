@@ -223,19 +223,13 @@ static int finish(const oz_file *file, storing *all, int count) {
     return status;
 }
 
-static int depth_of(const oz_group *group) {
-    int depth = 0;
-    while ((group = group->parent)) depth++;
-    return depth;
-}
-
 /* Stores all groups at once, of a store where each request takes its time: one level after the other is made, then all that is in them. */
 static int store_together(oz_file *file) {
     storing *all = calloc((size_t)file->group_count, sizeof *all);
     int status = all ? NC_NOERR : NC_ENOMEM, to = 0;
     for (int depth = 0, from = 0; all && to < file->group_count; depth++, from = to) {
         for (int i = 0; i < file->group_count; i++)
-            if (depth_of(file->groups[i]) == depth) all[to++].group = file->groups[i];
+            if (file->groups[i]->depth == depth) all[to++].group = file->groups[i];
         oz_note(&status, begin(file, all + from, to - from));
     }
     if (all) oz_note(&status, finish(file, all, to));

@@ -279,6 +279,8 @@ static void unlock(oz_file *file) {
 
 /* Stores all: the elements even where a definition cannot be stored, which can neither be taken back nor mended. */
 static int store_all(oz_file *file) {
+    /* What an earlier look found may be mended since. */
+    file->spoilt = NC_NOERR;
     int defined = oz_agree(file->ranks, oz_hierarchy_store(file));
     /* Nobody is to see a root without its record. */
     if (defined && !file->groups[0]->dirty) (void)oz_hierarchy_show(file);
@@ -286,10 +288,11 @@ static int store_all(oz_file *file) {
     return defined ? defined : status;
 }
 
-/* Tells once that elements were written to a variable which another program has renamed or erased. */
+/* Tells once that elements were written to a variable which another program has renamed or erased, or what is wrong with a document that it has spoilt. */
 static int take_lost(oz_file *file) {
-    int lost = oz_agree(file->ranks, file->lost ? NC_ENOTVAR : NC_NOERR);
+    int lost = oz_agree(file->ranks, file->lost ? NC_ENOTVAR : file->spoilt);
     file->lost = false;
+    file->spoilt = NC_NOERR;
     return lost;
 }
 

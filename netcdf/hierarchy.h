@@ -122,6 +122,8 @@ int oz_var_is_like(const oz_var *var, const ozarr_array *now, bool *like);
 int oz_var_find(oz_var *var, ozarr_array **fresh);
 /* Notes that what was given to a variable is lost; several threads may. */
 void oz_file_note_lost(oz_file *file);
+/* Notes, as several threads may, the error of an array whose document cannot be understood: nc_sync and nc_close tell it, and store all else. */
+void oz_file_note_spoilt(oz_file *file, int status);
 /* Notes that a variable is lost, which is told where this process has written to it. */
 void oz_var_note_lost(oz_var *var);
 

@@ -132,7 +132,10 @@ static int has_names(const oz_var *var, const ozarr_array *now, int rank, bool *
         int status = oz_stored_name(var->array, d, was);
         if (!status) status = oz_stored_name(now, d, is);
         if (status && may_be_other(var, status)) return status;
-        if (status) return *has = oz_list_find(&var->group->vars, var->name) == var, NC_NOERR;
+        if (status) {
+            *has = oz_list_find(&var->group->vars, var->name) == var;
+            return NC_NOERR;
+        }
         if (strcmp(was, is) == 0 || (d < var->rank && var->dims[d]->renamed)) continue;
         *has = !oz_dim_by_name(var->group, is) && (!var->group->file->writable || oz_var_in_folder(var));
     }
@@ -146,6 +149,11 @@ int oz_var_is_like(const oz_var *var, const ozarr_array *now, bool *like) {
 }
 
 void oz_file_note_lost(oz_file *file) { __atomic_store_n(&file->lost, true, __ATOMIC_RELAXED); }
+
+void oz_file_note_spoilt(oz_file *file, int status) {
+    int none = NC_NOERR;
+    (void)__atomic_compare_exchange_n(&file->spoilt, &none, status, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
 
 void oz_var_note_lost(oz_var *var) {
     ozarr_array *written = var->endless ? var->endless : var->array;

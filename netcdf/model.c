@@ -278,6 +278,7 @@ oz_group *oz_group_new(oz_file *file, oz_group *parent, const char *name) {
     }
     group->file = file;
     group->parent = parent;
+    group->depth = parent ? parent->depth + 1 : 0;
     group->id = file->group_count;
     groups[file->group_count++] = group;
     return group;

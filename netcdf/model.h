@@ -140,6 +140,7 @@ typedef struct oz_var {
     bool untold;        /* its length was found in its document: consolidated metadata may not have it */
     bool put;           /* elements that this process has written are not yet known to be stored */
     bool lost;          /* another process has renamed, erased or replaced the array */
+    bool spoilt;        /* the document that another process has stored could not be understood by the last look */
     bool written;       /* elements were written */
     bool dirty;         /* attributes are not yet stored */
     bool buffered;      /* parts of chunks wait */
@@ -160,7 +161,8 @@ typedef struct oz_group {
     char *name;
     struct oz_group *parent;
     struct oz_file *file;
-    int id;
+    /* Its number in the file, and how many groups are above it. */
+    int id, depth;
     oz_list dims, vars, groups, atts, types;
     /* The variables of other programs, in it or (by paths) in groups of theirs below it, that are made as long as a dimension of this file is. */
     oz_list others;
@@ -197,6 +199,7 @@ typedef struct oz_file {
     char mark[96];     /* what says in an object store that this program makes the file; "" of others */
     bool hidden;       /* others do not see it before its definitions are stored */
     bool lost;         /* a variable that another program has renamed, erased or replaced was given something; the program is to be told */
+    int spoilt;        /* the first error of documents that cannot be understood; the program is to be told */
     bool dirty;        /* some metadata are not yet stored */
     bool stale;        /* the consolidated metadata are not those that are stored */
     bool consolidates; /* the record says that there are consolidated metadata; a kill may have left them out */

@@ -5,6 +5,7 @@
 #include "hierarchy.h"
 #include "listed.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,13 +64,19 @@ static bool is_apart(const oz_var *var) {
 /* Whether an array that is there may be behind an error, and would not be as long as all others: not behind a folder that this user may not enter. */
 static bool hides(const place *at, int status) { return oz_is_short(status) || (oz_is_remote(at->known->file) && oz_is_out_of_reach(status)); }
 
-/* Tells whether there is a node of a kind at a path below a known group. */
-static int is_there(const place *at, const char *path, ozarr_node_kind kind, bool *is) {
-    ozarr_node_kind there = OZARR_NODE_KIND_NONE;
+/* What is told of an array that gave an error. A variable of netCDF that cannot be understood is not made so long as all others, which go on. */
+static int told(const place *at, const json *mine, int status) {
+    if (hides(at, status)) return status;
+    if (mine && status && status != ENOENT && !oz_is_out_of_reach(status)) oz_file_note_spoilt(at->known->file, status);
+    return NC_NOERR;
+}
+
+/* Gives the kind of the node at a path below a known group, NONE also where it cannot be told. */
+static int kind_of(const place *at, const char *path, ozarr_node_kind *kind) {
     char *full = oz_node_path(at->known, path);
-    int status = full ? oz_error(ozarr_store_node_kind(at->known->file->store, full, &there)) : NC_ENOMEM;
+    int status = full ? oz_error(ozarr_store_node_kind(at->known->file->store, full, kind)) : NC_ENOMEM;
     free(full);
-    *is = !status && there == kind;
+    if (status) *kind = OZARR_NODE_KIND_NONE;
     return hides(at, status) ? status : NC_NOERR;
 }
 
@@ -79,7 +86,7 @@ static int add(const place *at, const char *path, const json *mine) {
     ozarr_array *array = NULL;
     int32_t rank = 0;
     int status = oz_error(ozarr_group_open_array(at->known->handle, path, &array));
-    if (status) return hides(at, status) ? status : NC_NOERR;
+    if (status) return told(at, mine, status);
     bool read = !ozarr_array_rank(array, &rank) && rank <= 64;
     oz_var *var = read ? oz_var_of_others(at->known, path, rank) : NULL;
     if (!var) return ozarr_array_free(array), read ? NC_ENOMEM : NC_NOERR;
@@ -87,10 +94,10 @@ static int add(const place *at, const char *path, const json *mine) {
     oz_var_note_place(var);
     bool grows = false;
     if (!ozarr_array_shape(array, var->shape)) status = find_dims(var, at, mine, &grows);
-    bool hidden = hides(at, status);
+    const int left = told(at, mine, status);
     if (status || (grows && !mine && is_apart(var))) oz_others_remove(at->known, var->id);
     else if (!grows) oz_var_close(var);
-    return hidden ? status : NC_NOERR;
+    return left;
 }
 
 /* Notes the dimensions that the record has and this program does not. */
@@ -130,10 +137,10 @@ static int add_all(const place *at) {
     for (const json *one = variables && variables->kind == JSON_OBJECT ? variables->first : NULL; one && !status; one = one->next) {
         if (!*at->path && oz_list_index(&at->known->vars, one->name) >= 0) continue;
         char *path = path_in(at, one->name);
-        bool is = false;
+        ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
         if (!path) status = NC_ENOMEM;
-        else if (oz_list_index(&at->known->others, path) < 0) status = is_there(at, path, OZARR_NODE_KIND_ARRAY, &is);
-        if (is) status = add(at, path, one);
+        else if (oz_list_index(&at->known->others, path) < 0) status = kind_of(at, path, &kind);
+        if (kind == OZARR_NODE_KIND_ARRAY || kind == OZARR_NODE_KIND_UNKNOWN) status = add(at, path, one);
         free(path);
     }
     return status;
@@ -148,9 +155,9 @@ static int look_below(const place *at) {
     for (const json *one = groups && groups->kind == JSON_ARRAY ? groups->first : NULL; one && !status; one = one->next) {
         if (one->kind != JSON_STRING || (!*at->path && oz_list_index(&at->known->groups, one->text) >= 0)) continue;
         char *path = path_in(at, one->text);
-        bool is = false;
-        status = path ? is_there(at, path, OZARR_NODE_KIND_GROUP, &is) : NC_ENOMEM;
-        if (is) status = look_into(at, at->known, path);
+        ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
+        status = path ? kind_of(at, path, &kind) : NC_ENOMEM;
+        if (kind == OZARR_NODE_KIND_GROUP) status = look_into(at, at->known, path);
         free(path);
     }
     return status;
@@ -238,9 +245,9 @@ static int add_listed(oz_group *known, const char *path) {
     if (!known || !known->handle || oz_list_index(&known->groups, path) >= 0) return NC_NOERR;
     if (oz_list_index(&known->vars, path) >= 0 || oz_list_index(&known->others, path) >= 0) return NC_NOERR;
     const place at = {.known = known, .path = ""};
-    bool is;
-    int status = is_there(&at, path, OZARR_NODE_KIND_ARRAY, &is);
-    return is ? add(&at, path, NULL) : status;
+    ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
+    int status = kind_of(&at, path, &kind);
+    return kind == OZARR_NODE_KIND_ARRAY ? add(&at, path, NULL) : status;
 }
 
 /* Moves to the value of an object's member; false where it has none by that name. */

@@ -73,13 +73,22 @@ static void lengthen(oz_dim *dim, size_t len) {
     while (known < len && !__atomic_compare_exchange_n(&dim->len, &known, len, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
 }
 
+/* Notes what a look at a variable gave: while its document cannot be understood it keeps its elements and its length, and all others are stored. One of a type
+ * or codec that is unknown here is another program's array in its place: nothing may be stored with that. */
+static int note_look(oz_var *var, int status) {
+    if (status == NC_ENOTBUILT && var->put) oz_var_note_lost(var);
+    var->spoilt = status && !oz_is_out_of_reach(status);
+    if (var->spoilt) oz_file_note_spoilt(var->group->file, status);
+    return var->spoilt ? NC_NOERR : status;
+}
+
 /* Takes over how long others have made a variable that grows: published by our lengths alone it would be cut off. */
 static int look_again(oz_var *var, oz_templates *templates) {
     (void)templates;
     int64_t stored[64];
     if (!var->array || !oz_var_may_grow(var) || var->scalar_of_one) return NC_NOERR;
-    int status = oz_var_look(var, stored);
-    if (status || var->lost) return status;
+    int status = note_look(var, oz_var_look(var, stored));
+    if (status || var->lost || var->spoilt) return status;
     for (int d = 0; d < var->rank; d++)
         if (var->dims[d]->unlimited) lengthen(var->dims[d], (size_t)stored[d]);
     if (!memcmp(var->shape, stored, (size_t)var->rank * sizeof *stored)) return NC_NOERR;
@@ -145,7 +154,7 @@ static bool is_longer(const oz_var *var, int64_t *shape) {
 static int publish(oz_var *var, oz_templates *templates) {
     (void)templates;
     int64_t shape[64];
-    if (var->lost) return NC_NOERR;
+    if (var->lost || var->spoilt) return NC_NOERR;
     /* Of a length that was found in the document consolidated metadata are told by the same call. */
     if (!is_longer(var, shape) && !var->untold) return NC_NOERR;
     oz_file *file = var->group->file;
@@ -193,8 +202,8 @@ static int flush_in_place(oz_var *var, oz_templates *templates) {
     bool asks = var->put && !oz_file_alone(var->group->file);
     bool gone = asks && var->folder.inode && oz_kind_at(var->group, var->name) == OZARR_NODE_KIND_NONE;
     if (gone) oz_var_note_lost(var);
-    int status = asks && !gone ? oz_var_find(var, NULL) : NC_NOERR;
-    return status || var->lost ? status : flush(var);
+    int status = asks && !gone ? note_look(var, oz_var_find(var, NULL)) : NC_NOERR;
+    return status || var->lost || var->spoilt ? status : flush(var);
 }
 
 int oz_elements_flush(oz_file *file) {
@@ -218,7 +227,7 @@ int oz_lengths_store(oz_file *file, int flushed) {
     status = oz_agree(file->ranks, status);
     /* All elements are known to be stored. */
     for (oz_var *var = NULL; !status && (var = oz_next_var(file, var));)
-        if (has_array(var)) var->put = false;
+        if (has_array(var) && !var->spoilt) var->put = false;
     return status;
 }
 

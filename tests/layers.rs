@@ -31,6 +31,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("base64", &["codec", "dtype", "store"]),
     ("bzip2_sys", &["codec"]),
     ("liblzma", &["codec"]),
+    ("libz_sys", &["codec"]),
     ("lz4_sys", &["codec"]),
     ("pco", &["codec"]),
     ("snap", &["codec"]),

@@ -320,8 +320,11 @@ pub(super) fn not_found(store: &Store, path: &str, what: &str) -> Error {
         return err!(Unsupported, "{} of {place} is an array of Zarr version 1, which is not supported", path::display(path)).at_key(key);
     }
     if path.is_empty() {
-        let is_there = !matches!(store.shared().folder(""), Folder::Absent);
-        let lacks = if is_there { "none of zarr.json, .zarray and .zgroup" } else { "no such folder" };
+        let lacks = match store.shared().folder("") {
+            Folder::Absent if Path::new(&place).is_symlink() => "a link to what is not there",
+            Folder::Absent => "no such folder",
+            _ => "none of zarr.json, .zarray and .zgroup",
+        };
         return err!(NotFound, "no {what} in {place}: there is {lacks}");
     }
     let nothing = |more: &str| err!(NotFound, "no {what} {path} in {place}{more}");

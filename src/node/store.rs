@@ -11,7 +11,7 @@ use super::store_options::{CLOUD_OPTIONS, Consolidate, OPTIONS, Options, PlaceOf
 use super::transformed::Transformed;
 use super::v2_changes::V2Changes;
 use super::waiting::WaitingArrays;
-use super::{Context, Mode, path};
+use super::{Context, Mode, draft_root, path};
 use crate::engine::stats::Counters;
 use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Once};
@@ -222,9 +222,14 @@ impl Store {
     }
 
     /// Opens the store that a node's location names, and returns the node's path in it. The root is the shortest prefix whose
-    /// last component ends in `.zarr`, `.zip` or `.ozx`, else the whole location.
+    /// last component ends in `.zarr`, `.zip` or `.ozx`, else the whole location; a node of the first draft is found in its hierarchy.
     pub fn locate(context: &Context, location: &str, mode: Mode) -> Result<(Store, String)> {
-        let (root, node) = location::split(location)?;
+        let (mut root, mut node) = location::split(location)?;
+        if let (Mode::Read, Root::Folder(folder)) = (mode, &root)
+            && let Some((above, below)) = draft_root::of(folder)
+        {
+            (root, node) = (Root::Folder(above), below);
+        }
         Store::open_root(context, &root, mode, &[], Some(&path::normalize(&node)?))
     }
 

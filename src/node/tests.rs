@@ -218,6 +218,14 @@ fn what_is_not_there_is_named_with_what_is() {
     let nowhere = std::env::temp_dir().join("ozarr-no-such-folder");
     let folder = Store::open(&Context::default(), nowhere.to_str().unwrap(), Mode::Read, &[]).unwrap();
     assert_eq!(message(Group::open(&folder, "")), format!("no group in {}: there is no such folder", nowhere.display()));
+    #[cfg(unix)]
+    {
+        let top = crate::store::suite::TestFolder::made("link-to-nothing");
+        let link = top.join("s");
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        let folder = Store::open(&Context::default(), link.to_str().unwrap(), Mode::Read, &[]).unwrap();
+        assert_eq!(message(Group::open(&folder, "")), format!("no group in {}: there is a link to what is not there", link.display()));
+    }
     for name in ["temperature", "x", "y", "g/u"] {
         Array::create(&store, name, &spec(&[1], &[1]), Create::New).unwrap();
     }

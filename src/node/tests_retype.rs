@@ -256,6 +256,21 @@ fn a_copy_of_integers_that_mean_those_of_the_other_sign_has_the_numbers_that_the
 }
 
 #[test]
+fn what_is_no_number_stays_missing_in_a_copy_of_version_2_and_nothing_is_told() {
+    for value in ["NaN", r#""NaN""#, "Infinity", r#""Infinity""#] {
+        let (from, to) = (memory(), memory());
+        let document =
+            r#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"<f4","fill_value":null,"order":"C","filters":null,"compressor":null}"#;
+        put(&from, "a/.zarray", document);
+        put(&from, "a/.zattrs", &format!(r#"{{"_FillValue":{value},"_ARRAY_DIMENSIONS":["x"]}}"#));
+        let report = copied(&from, &to, RechunkOptions::default(), &|spec| spec.set_data_type(DataType::Float64)).unwrap();
+        assert_eq!(report.notes, Vec::<String>::new(), "{value}");
+        let found = Array::open(&to, "a").unwrap().attributes().all().unwrap().get("_FillValue").map(ToString::to_string);
+        assert_eq!(found.as_deref(), Some(value));
+    }
+}
+
+#[test]
 fn a_fill_value_that_the_codecs_change_stays_where_whole_chunks_are_missing_and_is_told_of_elsewhere() {
     let scaled = r#"{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":10,"dtype":"<f4","astype":"<i2"}}"#;
     let document = format!(

@@ -7,13 +7,15 @@ use super::stored_chunks::{ListedKey, Places, each_place};
 use super::trail::Trail;
 use super::transfer::OnProgress;
 use super::verify_chunks::{Chosen, Work};
-use super::verify_left::{self, GOES_ON, Left, begun_in, is_begun};
+use super::verify_left::{self, GOES_ON, Left, of_no_node};
+use super::verify_places::{KeyPlace, Known, folder_of};
 use super::walk::Found;
-use super::{Array, Format, Group, NodeKind, Store, consolidate, cut, document, draft, growing, marker, path, place};
+use super::{Array, Format, Group, NodeKind, Store, consolidate, cut, document, draft, growing, path, place};
 use crate::engine::tasks;
 use crate::error::{Error, Result};
-use crate::limits::{Dims, add, collect_table, filled, make_text_room, push};
+use crate::limits::{Dims, add, collect_table, filled, make_text_room, push, with_spare};
 use crate::metadata::{Map, v2, v3};
+use crate::sort::sort_by;
 use crate::store::local::{Unlisted, remove_unheld, shuts_out, unlisted};
 use crate::store::{SharedStore, StorageExt, question};
 use std::collections::{HashMap, HashSet};
@@ -62,11 +64,16 @@ impl Store {
         if options.repair {
             self.check_writable()?;
         }
-        let (named, unread, groups, unlisted) = (HashSet::new(), HashSet::new(), HashSet::new(), HashSet::new());
-        let mut run = Verification { store: self, top: &path, options, each, done: Verified::default(), named, unread, groups, unlisted };
-        let arrays = run.documents(&path)?;
-        let numbers = collect_table(arrays.iter().enumerate().map(|(number, array)| (array.node.as_str(), number)))?;
-        let listed = run.keys(&path, (&arrays, &numbers))?;
+        let (named, known, unlisted) = (HashSet::new(), Known::default(), HashSet::new());
+        let mut run = Verification { store: self, top: &path, options, each, done: Verified::default(), named, known, unlisted };
+        let mut arrays = Vec::new();
+        run.documents(vec![(path.clone(), Some(Trail::default()))], &mut arrays)?;
+        let mut keys = run.keys(&path, (&arrays, &numbers_of(&arrays)?))?;
+        if run.strays(&mut keys, &mut arrays)? {
+            keys = run.keys(&path, (&arrays, &numbers_of(&arrays)?))?;
+        }
+        let numbers = numbers_of(&arrays)?;
+        let listed = run.told(keys, &numbers)?;
         run.unlisted(&path, (&arrays, &numbers))?;
         let chunks = run.listed(&arrays, listed)?;
         run.chunks(&arrays, chunks, progress)?;
@@ -87,15 +94,21 @@ struct FoundArray {
 /// The arrays that were found, and their numbers by their paths.
 type Arrays<'a> = (&'a [FoundArray], &'a HashMap<&'a str, usize>);
 
-/// Where a key is in the hierarchy.
-enum KeyPlace {
-    /// It is a document's.
-    Document,
-    /// It is below the array of this number, maybe one of its chunks.
-    Array(usize),
-    /// It is below a node that cannot be read, maybe a chunk of the array of this number.
-    Unknown(Option<usize>),
-    Elsewhere,
+fn numbers_of(arrays: &[FoundArray]) -> Result<HashMap<&str, usize>> {
+    collect_table(arrays.iter().enumerate().map(|(number, array)| (array.node.as_str(), number)))
+}
+
+/// The keys of the store, but the documents of nodes that were read.
+#[derive(Default)]
+struct Keys {
+    /// Those that belong to no node.
+    faults: Vec<Fault>,
+    /// What calls have left.
+    left: Left,
+    /// Nodes whose documents are in a folder that is in no group.
+    strays: HashSet<String>,
+    /// The chunks of each array, where the keys show all of them (not what is in their way in a folder).
+    chunks: Option<Vec<Vec<Dims>>>,
 }
 
 struct Verification<'a> {
@@ -107,10 +120,8 @@ struct Verification<'a> {
     done: Verified,
     /// Nodes that consolidated metadata name, where they alone do.
     named: HashSet<String>,
-    /// Nodes that could not be read: what is below them may be theirs.
-    unread: HashSet<String>,
-    /// Groups whose documents were read.
-    groups: HashSet<String>,
+    /// What was read, and what could not be.
+    known: Known,
     /// Folders that could not be read, and were told of.
     unlisted: HashSet<String>,
 }
@@ -140,27 +151,26 @@ impl Verification<'_> {
         if fault.kind == FaultKind::Unreadable {
             add(&mut self.unlisted, node.clone())?;
         }
-        add(&mut self.unread, node)?;
+        add(&mut self.known.unread, node)?;
         self.tell(fault)
     }
 
-    /// Reads the documents of all nodes; gives the arrays.
-    fn documents(&mut self, top: &str) -> Result<Vec<FoundArray>> {
-        let (mut arrays, mut groups, mut todo) = (Vec::new(), Vec::new(), vec![(top.to_string(), Trail::default())]);
+    /// Reads the documents of nodes, and of all below those that have a trail; adds the arrays.
+    fn documents(&mut self, mut todo: Vec<(String, Option<Trail>)>, arrays: &mut Vec<FoundArray>) -> Result<()> {
+        let mut groups = Vec::new();
         while !todo.is_empty() {
             let (nodes, trails): (Vec<_>, Vec<_>) = todo.split_off(todo.len().saturating_sub(BATCH)).into_iter().unzip();
             let found = lookup::find_many(self.store, &nodes, true, self.store.options().format)?;
             for ((node, above), found) in nodes.into_iter().zip(trails).zip(found).rev() {
                 match found {
                     Ok(None) => {}
-                    Ok(Some(found)) if found.kind == NodeKind::Array => self.array(node, found, &mut arrays)?,
-                    Ok(Some(found)) => self.group(node, found, &above, &mut groups, &mut todo)?,
+                    Ok(Some(found)) if found.kind == NodeKind::Array => self.array(node, found, arrays)?,
+                    Ok(Some(found)) => self.group(node, found, above, &mut groups, &mut todo)?,
                     Err(e) => self.tell_unread(e, &node.clone(), node)?,
                 }
             }
         }
-        groups.iter().try_for_each(|group| self.consolidated(group))?;
-        Ok(arrays)
+        groups.iter().try_for_each(|group| self.consolidated(group))
     }
 
     /// Looks at the document of an array.
@@ -177,18 +187,19 @@ impl Verification<'_> {
         self.understood(node, &key, attributes)
     }
 
-    /// Looks at the document of a group; the nodes below it are to do, unless a link leads from it back to a group `above`.
+    /// Looks at the document of a group; the nodes below it are to do where it has a trail `above`, unless a link leads from it back to a group of that.
     fn group(
         &mut self,
         node: String,
         found: StoredDocument,
-        above: &Trail,
+        above: Option<Trail>,
         groups: &mut Vec<Group>,
-        todo: &mut Vec<(String, Trail)>,
+        todo: &mut Vec<(String, Option<Trail>)>,
     ) -> Result<()> {
-        let (key, trail) = (found.key.clone(), above.to(self.store, &node, &found.key));
+        let (key, trail) = (found.key.clone(), above.as_ref().and_then(|above| above.to(self.store, &node, &found.key)));
+        let is_circle = above.is_some() && trail.is_none();
         let attributes = Group::quietly(self.store, node.clone(), found).and_then(|group| {
-            add(&mut self.groups, node.clone())?;
+            add(&mut self.known.groups, node.clone())?;
             if let Some(trail) = trail {
                 let is_listable = self.store.capabilities().listable;
                 // What cannot be listed is named by consolidated metadata, those of the top and of each group below that has some: each may lack nodes.
@@ -197,9 +208,11 @@ impl Verification<'_> {
                 for child in children.iter().rev() {
                     let path = path::join(&node, &child.name);
                     if is_listable || add(&mut self.named, path.clone())? {
-                        push(todo, (path, trail.clone()))?;
+                        push(todo, (path, Some(trail.clone())))?;
                     }
                 }
+            }
+            if !is_circle {
                 push(groups, group.clone())?;
             }
             group.attributes().all()
@@ -249,42 +262,64 @@ impl Verification<'_> {
         self.tell(fault)
     }
 
-    /// Tells of keys that belong to no node. Gives the chunks of each array that are listed with them, where that shows all of them (not what is in
-    /// their way in a folder).
-    fn keys(&mut self, top: &str, (arrays, numbers): Arrays<'_>) -> Result<Option<Vec<Vec<Dims>>>> {
+    /// Lists the keys.
+    fn keys(&mut self, top: &str, (arrays, numbers): Arrays<'_>) -> Result<Keys> {
+        let mut keys = Keys::default();
         // In the first draft documents and chunks are in places of their own.
         if !self.store.capabilities().listable || draft::entry(self.store)?.is_some() {
-            return Ok(None);
+            return Ok(keys);
         }
-        let (mut faults, mut left) = (Vec::new(), Left::default());
-        let mut chunks = if self.store.shared().files().is_none() { Some(filled(Vec::new(), arrays.len())?) } else { None };
+        let Keys { faults, left, strays, chunks } = &mut keys;
+        if self.store.shared().files().is_none() {
+            *chunks = Some(filled(Vec::new(), arrays.len())?);
+        }
         let listed = self.store.shared().list(&path::prefix(top), &mut |key| {
-            let place = self.place_of(key, numbers);
-            if let (KeyPlace::Array(number) | KeyPlace::Unknown(Some(number)), Some(chunks)) = (&place, &mut chunks)
+            let place = self.known.place_of(key, numbers);
+            if let (KeyPlace::Array(number) | KeyPlace::Unknown(Some(number)), Some(chunks)) = (&place, chunks.as_mut())
                 && let Some(index) = arrays[*number].places.chunk(key)?
             {
                 return push(&mut chunks[*number], index);
             }
             match place {
                 KeyPlace::Document | KeyPlace::Unknown(_) => {}
+                KeyPlace::Stray => drop(add(strays, folder_of(key).to_string())?),
                 // What is in the way of chunks is told of with the chunks.
                 KeyPlace::Array(number) if arrays[number].places.is_among_chunks(key)? => {}
                 KeyPlace::Array(number) if arrays[number].places.is_outside(key)? => {
                     let what = "a chunk beyond the array's shape, which shows when the array grows";
-                    push(&mut faults, Fault::new(FaultKind::Outside, key, what))?;
+                    push(faults, Fault::new(FaultKind::Outside, key, what))?;
                 }
                 _ if cut::says_kept(self.store, key)? => {}
                 _ => {
                     left.note(self.store, key)?;
-                    push(&mut faults, of_no_node(self.store, key))?;
+                    push(faults, of_no_node(self.store, key))?;
                 }
             }
             Ok(())
         });
         if let Err(e) = listed {
-            chunks = None;
+            keys.chunks = None;
             self.tell_unlisted(e, top)?;
         }
+        Ok(keys)
+    }
+
+    /// Reads the nodes that are in no group that was read, but those that a call has left. Returns whether there are any.
+    fn strays(&mut self, keys: &mut Keys, arrays: &mut Vec<FoundArray>) -> Result<bool> {
+        let (mut todo, known) = (Vec::new(), self.done.nodes + self.known.unread.len() as u64);
+        for node in std::mem::take(&mut keys.strays) {
+            if keys.left.tells_of(self.store, &path::join(&node, ""), false)?.is_none() {
+                push(&mut todo, (node, None))?;
+            }
+        }
+        with_spare(todo.len() * size_of::<usize>(), || sort_by(&mut todo, |a, b| b.0.cmp(&a.0)))?;
+        self.documents(todo, arrays)?;
+        Ok(self.done.nodes + self.known.unread.len() as u64 > known)
+    }
+
+    /// Tells of keys that belong to no node; gives the chunks.
+    fn told(&mut self, keys: Keys, numbers: &HashMap<&str, usize>) -> Result<Option<Vec<Vec<Dims>>>> {
+        let Keys { mut faults, mut left, chunks, .. } = keys;
         faults.iter_mut().try_for_each(|fault| self.explain(fault, &mut left, numbers))?;
         if self.options.repair {
             for fault in faults.iter_mut().filter(|fault| place::is_left_whole(self.store, &fault.key)) {
@@ -298,7 +333,7 @@ impl Verification<'_> {
 
     /// Says of a key that belongs to no node which call has left it, if one has.
     fn explain(&self, fault: &mut Fault, left: &mut Left, numbers: &HashMap<&str, usize>) -> Result<()> {
-        let is_in_array = matches!(self.place_of(&fault.key, numbers), KeyPlace::Array(_));
+        let is_in_array = matches!(self.known.place_of(&fault.key, numbers), KeyPlace::Array(_));
         let what = match fault.kind {
             FaultKind::Foreign => left.tells_of(self.store, &fault.key, is_in_array)?,
             FaultKind::Outside if left.has_cut(&fault.key) => Some(GOES_ON),
@@ -310,27 +345,6 @@ impl Verification<'_> {
             (None, None) => {}
         }
         Ok(())
-    }
-
-    /// Where a key is in the hierarchy.
-    fn place_of(&self, key: &str, numbers: &HashMap<&str, usize>) -> KeyPlace {
-        let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
-        // A checkpoint's document from before it was committed stays where nothing can be erased, or after a kill just then.
-        if document::DOCUMENTS.contains(&name) || (is_begun(name) && self.groups.contains(folder)) {
-            return KeyPlace::Document;
-        }
-        let mut above = Some(folder);
-        while let Some(node) = above {
-            let number = numbers.get(node).copied();
-            if self.unread.contains(node) {
-                return KeyPlace::Unknown(number);
-            }
-            if let Some(number) = number {
-                return KeyPlace::Array(number);
-            }
-            above = (!node.is_empty()).then(|| node.rsplit_once('/').map_or("", |(up, _)| up));
-        }
-        KeyPlace::Elsewhere
     }
 
     /// Tells of what listings leave out in folders: temporary files, and what can be no key.
@@ -361,9 +375,9 @@ impl Verification<'_> {
                 }
                 Unlisted::NoText => Fault::new(FaultKind::Foreign, &key, "its name is no UTF-8, so that it is no key"),
                 Unlisted::DeadLink => Fault::new(FaultKind::Unreadable, &key, "a link to nothing: it reads as if it were not stored"),
-                Unlisted::NoFile => match self.place_of(&key, numbers) {
+                Unlisted::NoFile => match self.known.place_of(&key, numbers) {
                     // These were told, or are with the chunks.
-                    KeyPlace::Document => continue,
+                    KeyPlace::Document | KeyPlace::Stray => continue,
                     KeyPlace::Array(number) if arrays[number].places.is_among_chunks(&key)? => continue,
                     _ => Fault::new(FaultKind::Foreign, &key, "a pipe, a socket or a device, which is no key"),
                 },
@@ -473,29 +487,13 @@ impl Verification<'_> {
     }
 }
 
-/// The fault of a key that belongs to no node.
-fn of_no_node(store: &Store, key: &str) -> Fault {
-    let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
-    if place::is_beside_node(store, key) {
-        let what = "left at a node by a call that was interrupted, or goes on; where none goes on and the node is whole, erase this key";
-        return Fault::new(FaultKind::Temporary, key, what);
-    }
-    if marker::ALL.contains(&name) {
-        return Fault::new(FaultKind::Temporary, key, GOES_ON);
-    }
-    if is_begun(name) {
-        return Fault::new(FaultKind::Temporary, key, begun_in(store));
-    }
-    Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::Context;
     use crate::node::tests::{faults, spec_as, write_all};
     use crate::node::tests_growth::Folder;
     use crate::node::tests_store::{Next, on, told};
+    use crate::node::{Context, Create};
     use crate::store::LockUse;
     use crate::store::memory::MemoryStore;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -577,6 +575,42 @@ mod tests {
         assert!(verify(false).is_empty() && file.exists());
         assert_eq!(verify(true), [("a/.ozarr.lock".to_string(), FaultKind::Temporary, true)]);
         assert!(!file.exists() && verify(true).is_empty());
+    }
+
+    #[test]
+    fn nodes_below_folders_without_a_document_are_looked_through() {
+        let array = |format| spec_as(format, &[4], &[2]);
+        for format in [Format::V2, Format::V3] {
+            let Folder(_root, folder) = Folder::new("stray");
+            for store in [folder, Store::memory(&Context::default())] {
+                Group::create(&store, "", Some(format), Create::New).unwrap();
+                for node in ["a/b/c", "a/d/e/f"] {
+                    write_all(&Array::create(&store, node, &array(format), Create::New).unwrap(), &mut [1, 2, 3, 4]);
+                }
+                for folder in ["a", "a/b", "a/d"] {
+                    for name in [v2::GROUP, v3::DOCUMENT] {
+                        store.shared().erase(&format!("{folder}/{name}")).unwrap();
+                    }
+                }
+                let options = VerifyOptions { repair: true, ..VerifyOptions::default() };
+                assert_eq!(faults(&store, options), [], "{format:?}");
+                let sep = if format == Format::V2 { "" } else { "c/" };
+                let expected = [
+                    ("a/b/n", FaultKind::Foreign),
+                    (&format!("a/b/c/{sep}7"), FaultKind::Outside),
+                    (&format!("a/d/e/f/{sep}1"), FaultKind::Damaged),
+                ];
+                for (key, _) in expected {
+                    store.key_put(key, b"1").unwrap();
+                }
+                let mut found: Vec<_> = faults(&store, options).into_iter().map(|fault| (fault.key, fault.kind)).collect();
+                found.sort_unstable_by_key(|(key, _)| key != "a/b/n");
+                assert_eq!(found, expected.map(|(key, kind)| (key.to_string(), kind)), "{format:?}");
+                let mut each = |_: &Fault| Ok(());
+                let done = store.verify("", options, &mut each, &mut |_, _| Ok(())).unwrap();
+                assert_eq!((done.nodes, done.chunks), (4, 4), "{format:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What verifying takes for what calls have left that were interrupted, or go on, by the keys that tell of them: all that belongs to no node at their places.
 
 use super::fault::{Fault, FaultKind};
-use super::{Store, document, hierarchy, lookup, marker};
+use super::{Store, document, hierarchy, lookup, marker, place};
 use crate::error::Result;
 use crate::limits::{add, put, readable};
 use crate::store::local::remove_left;
@@ -89,6 +89,22 @@ fn is_below(places: &HashSet<String>, key: &str) -> bool {
 fn is_in_place(store: &Store, place: &str) -> bool {
     let said = marker::read(store, place, marker::MIGRATION).ok().flatten();
     said.is_some_and(|said| said.get("from").and_then(crate::metadata::Value::as_str) == Some(marker::HERE))
+}
+
+/// The fault of a key that belongs to no node.
+pub(super) fn of_no_node(store: &Store, key: &str) -> Fault {
+    let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
+    if place::is_beside_node(store, key) {
+        let what = "left at a node by a call that was interrupted, or goes on; where none goes on and the node is whole, erase this key";
+        return Fault::new(FaultKind::Temporary, key, what);
+    }
+    if marker::ALL.contains(&name) {
+        return Fault::new(FaultKind::Temporary, key, GOES_ON);
+    }
+    if is_begun(name) {
+        return Fault::new(FaultKind::Temporary, key, begun_in(store));
+    }
+    Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")
 }
 
 /// What is said of each key of a checkpoint that was not committed, in a store that can erase it or not.

@@ -3,6 +3,8 @@
  *   netcdf_runs FILE        prints netCDF's error of the call that failed; else how many records there are
  *   netcdf_runs FILE sync   tells of no error of nc_sync, but calls it once more
  *   netcdf_runs FILE groups prints whether it has set an attribute of a variable in each of two groups, which it defines where they are not there
+ *   netcdf_runs FILE steps  adds a record to all variables for each line "put" of the standard input, calls nc_sync for "sync", nc_close for "close", and prints
+ *                           the error of each
  *   netcdf_runs FILE twice  makes a file of that name while another one is being made, prints the error of that, and gives it up
  *   netcdf_runs FILE MODE   opens it to read (0) or to write (1), and prints how many groups it has, and the length of the root's first dimension (0 without one) */
 #include <netcdf.h>
@@ -65,6 +67,39 @@ static int set_in_groups(const char *path) {
     return 0;
 }
 
+/* Adds a record to all variables; `attributes`: and says in two of them how many there were. */
+static size_t put_record(int file, int attributes) {
+    int group, time, var, dim;
+    size_t records;
+    const float u[] = {1, 2, 3, 4, 5, 6};
+    CHECK(nc_inq_varid(file, "time", &time));
+    CHECK(nc_inq_varid(file, "u", &var));
+    CHECK(nc_inq_dimid(file, "time", &dim));
+    CHECK(nc_inq_dimlen(file, dim, &records));
+    if (attributes) CHECK(nc_put_att_int(file, time, "records", NC_INT, 1, &(int){(int)records}));
+    if (attributes) CHECK(nc_put_att_int(file, var, "records", NC_INT, 1, &(int){(int)records}));
+    CHECK(nc_put_vara_float(file, var, (size_t[]){records, 0}, (size_t[]){1, 6}, u));
+    CHECK(nc_put_var1_double(file, time, &records, &(double){(double)records}));
+    CHECK(nc_inq_grp_ncid(file, "more", &group));
+    CHECK(nc_inq_varid(group, "v", &var));
+    CHECK(nc_put_var1_int(group, var, &records, &(int){7}));
+    return records;
+}
+
+static int take_steps(const char *path) {
+    char line[16];
+    int file;
+    if (nc_open(path, NC_WRITE, &file)) file = create(path);
+    while (fgets(line, sizeof line, stdin)) {
+        int status = 0;
+        if (strcmp(line, "put\n") == 0) put_record(file, 0);
+        else status = strcmp(line, "sync\n") == 0 ? nc_sync(file) : nc_close(file);
+        printf("%d\n", status);
+        fflush(stdout);
+    }
+    return 0;
+}
+
 static int create_twice(const char *path) {
     int files[2], dim, var;
     for (int i = 0; i < 2; i++) {
@@ -80,26 +115,15 @@ static int create_twice(const char *path) {
 }
 
 int main(int argc, char **argv) {
-    int file, group, time, var, dim;
-    size_t records;
-    const float u[] = {1, 2, 3, 4, 5, 6};
+    int file;
     const int syncs = argc == 3 && strcmp(argv[2], "sync") == 0;
     if (argc == 3 && strcmp(argv[2], "groups") == 0) return set_in_groups(argv[1]);
+    if (argc == 3 && strcmp(argv[2], "steps") == 0) return take_steps(argv[1]);
     if (argc == 3 && strcmp(argv[2], "twice") == 0) return create_twice(argv[1]);
     if (argc == 3 && !syncs) return show(argv[1], atoi(argv[2]));
     if (argc != 2 && !syncs) return 2;
     if (nc_open(argv[1], NC_WRITE, &file)) file = create(argv[1]);
-    CHECK(nc_inq_varid(file, "time", &time));
-    CHECK(nc_inq_varid(file, "u", &var));
-    CHECK(nc_inq_dimid(file, "time", &dim));
-    CHECK(nc_inq_dimlen(file, dim, &records));
-    CHECK(nc_put_att_int(file, time, "records", NC_INT, 1, &(int){(int)records}));
-    CHECK(nc_put_att_int(file, var, "records", NC_INT, 1, &(int){(int)records}));
-    CHECK(nc_put_vara_float(file, var, (size_t[]){records, 0}, (size_t[]){1, 6}, u));
-    CHECK(nc_put_var1_double(file, time, &records, &(double){(double)records}));
-    CHECK(nc_inq_grp_ncid(file, "more", &group));
-    CHECK(nc_inq_varid(group, "v", &var));
-    CHECK(nc_put_var1_int(group, var, &records, &(int){7}));
+    const size_t records = put_record(file, 1);
     for (int tries = 0; syncs && tries < 3 && nc_sync(file); tries++) continue;
     CHECK(nc_close(file));
     printf("%d\n", (int)records + 1);

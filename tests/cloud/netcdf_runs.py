@@ -7,9 +7,12 @@ which requests are under way at the same time.
 The program is killed before changes that it makes of the bucket (with OZARR_DEEP=1 before each): its file is there with all its variables or not at all, and
 the same program, started again, ends well. The last line is `N passed, N failed`.
 """
-import argparse, collections, errno, http.client, http.server, json, os, subprocess, sys, threading
+import argparse, collections, contextlib, errno, http.client, http.server, json, os, re, subprocess, sys, threading
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+
+import zarr
+from zarr.storage import ObjectStore
 
 from cases import KEYS, S3, bucket, expect, run_cases
 
@@ -114,6 +117,20 @@ class Runs:
         finally:
             Between.running.kill()
         return told.strip(), Between.changes
+
+
+    @contextlib.contextmanager
+    def steps(self, url):
+        """Gives a function that has a program do what a word says, and gives the error of that."""
+        program = subprocess.Popen([*self.command, url, "steps"], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        late = threading.Timer(120, program.kill)
+        late.start()
+        try:
+            yield lambda word: print(word, file=program.stdin, flush=True) or int(program.stdout.readline())
+        finally:
+            late.cancel()
+            program.kill()
+            program.communicate()
 
 
 def keys(prefix):
@@ -272,6 +289,42 @@ def groups_that_are_stored(runs):
     del runs.env["OZARR_NETCDF_SPEC"]
 
 
+def spoilt(runs):
+    """Of a variable whose document another program has spoilt nc_sync tells it; what is put waits until the document can be understood. All others are stored."""
+    last = {"time": 2, "u": 6, "more/v": 7}
+    error = -51
+    for spec, variable, document in ("format=3", "u", "zarr.json"), ("format=2", "more/v", ".zarray"), ("format=2", "time", ".zattrs"):
+        runs.env["OZARR_NETCDF_SPEC"] = spec
+        name, store = f"spoilt/{spec}/{variable}.zarr", bucket(f"spoilt/{spec}/{variable}.zarr/{variable}")
+        read = lambda one: zarr.open_array(ObjectStore(bucket(f"{name}/{one}")), mode="r")[:]
+        told, _ = runs.run(f"s3://bucket/{name}")
+        was = bytes(store.get(document).bytes())
+        with runs.steps(f"s3://bucket/{name}") as step:
+            expect([told, step("put"), store.put(document, was[:40]) and step("sync")] == ["1", 0, error], f"{name}: {told}, the first nc_sync")
+            lengths = {one: len(read(one)) for one in last if one != variable}
+            expect(set(lengths.values()) == {2}, f"{name}: {lengths} behind the first nc_sync")
+            expect([step("put"), step("sync"), store.put(document, was) and step("sync"), step("close")] == [0, error, 0, 0], f"{name}: the later ones")
+        arrays = {one: read(one) for one in last}
+        expect(all(len(arrays[one]) == 3 and arrays[one].flat[-1] == last[one] for one in last), f"{name}: {arrays}")
+    del runs.env["OZARR_NETCDF_SPEC"]
+
+
+def of_unknown_type(runs):
+    """Where another program has put an array of a type that is unknown here in the place of a variable, nothing is stored with that: nc_sync tells that what was put is lost."""
+    for spec, document in ("format=3", "zarr.json"), ("format=2", ".zarray"):
+        runs.env["OZARR_NETCDF_SPEC"] = spec
+        name, store = f"unknown/{spec}.zarr", bucket(f"unknown/{spec}.zarr/u")
+        told, _ = runs.run(f"s3://bucket/{name}")
+        stored = lambda: sorted((key["path"], key["e_tag"]) for page in store.list() for key in page)
+        with runs.steps(f"s3://bucket/{name}") as step:
+            expect([told, step("put")] == ["1", 0], f"{name}: {told}")
+            store.put(document, re.sub(rb'(type": ?")(float|<)', rb"\1weird", bytes(store.get(document).bytes())))
+            theirs = stored()
+            expect([step("sync"), step("close"), stored()] == [-49, 0, theirs], f"{name}: {stored()}, not {theirs}")
+        expect(zarr.open_array(ObjectStore(bucket(f"{name}/time")), mode="r").shape == (2,), f"{name}: the length of time")
+    del runs.env["OZARR_NETCDF_SPEC"]
+
+
 def twice(runs):
     """Of two programs that make a file of one name the one that began later has made it; the other one is told so, and leaves it alone."""
     for spec in "format=3", "format=2":
@@ -296,7 +349,7 @@ def main():
     threading.Thread(target=between.serve_forever, daemon=True).start()
     runs = Runs(program, Path(a.library).resolve(), f"http://127.0.0.1:{between.server_port}")
     return run_cases({case.__name__: lambda case=case: case(runs) for case in (names, refused, refused_once, refused_below, killed, together, mixed, unlisted, overloaded, groups,
-                                                                              groups_that_are_stored, twice)})
+                                                                              groups_that_are_stored, spoilt, of_unknown_type, twice)})
 
 
 if __name__ == "__main__":

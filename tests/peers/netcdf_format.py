@@ -1452,6 +1452,75 @@ def late_definer(build):
         check(f"the values in {name}", right == [[0, 1], [7, fill], [8, fill], [fill, 9]], right)
 
 
+LATE_SPOILT = """
+import netCDF4, pathlib, sys
+path = sys.argv[1]
+with netCDF4.Dataset(path, "w") as d:
+    d.createDimension("t", None), d.createVariable("v", "i4", ("t",))
+a = netCDF4.Dataset(path, "a")
+a["v"][0] = 0
+a.sync()
+with netCDF4.Dataset(path, "a") as b:
+    b.createVariable("q", "i4", ("t",))[0] = 7
+document = pathlib.Path(path, "q", sys.argv[2])
+was = document.read_text()
+a["v"][1] = 1
+document.write_text(was[:20])
+try:
+    a.sync()
+except RuntimeError as e:
+    print(e, '2' in pathlib.Path(path, "v", sys.argv[2]).read_text())
+document.write_text(was)
+a["v"][2] = 2
+a.close()
+"""
+
+
+def late_spoilt(build):
+    """Of a variable that another program has defined since, and whose document was spoilt then, nc_sync tells it: it is not as long as all others, which are published."""
+    for version, document in ("3", "zarr.json"), ("2", ".zarray"):
+        name = f"spoilt{version}.zarr"
+        code, out, err = run([sys.executable, "-c", LATE_SPOILT, name, document], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"a variable of another program is spoilt in {name}", code == 0 and out == "NetCDF: Unknown file format True\n", (out, err[-500:]))
+        lengths = {one: zarr.open_group(build / name, mode="r")[one].shape for one in "vq"}
+        check(f"the lengths in {name} once it is mended", lengths == {"v": (3,), "q": (3,)}, lengths)
+
+
+MENDED = """
+import netCDF4, pathlib, sys
+path = sys.argv[1]
+with netCDF4.Dataset(path, "w") as d:
+    d.createDimension("t", None)
+    for name in "vq":
+        d.createVariable(name, "i4", ("t",))[0] = 0
+a = netCDF4.Dataset(path, "a")
+document = pathlib.Path(path, "q", sys.argv[2])
+was = document.read_text()
+for name in "vq":
+    a[name][1] = 1
+document.write_text(was[:20])
+for call in a.sync, lambda: a.renameVariable("v", "w"):
+    try:
+        call()
+    except RuntimeError as e:
+        print(e)
+document.write_text(was)
+a.renameVariable("v", "w")
+a.sync()
+a.close()
+"""
+
+
+def mended(build):
+    """While a variable's document is spoilt no variable can be renamed; once it is mended, that and nc_sync tell of no error."""
+    for version, document in ("3", "zarr.json"), ("2", ".zarray"):
+        name = f"mended{version}.zarr"
+        code, out, err = run([sys.executable, "-c", MENDED, name, document], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"{name} is spoilt and mended", code == 0 and out == 2 * "NetCDF: Unknown file format\n", (out, err[-500:]))
+        values = {one: zarr.open_group(build / name, mode="r")[one][:].tolist() for one in "wq"}
+        check(f"the values in {name}", values == {"w": [0, 1], "q": [0, 1]}, values)
+
+
 def untold_lengths(build):
     """Where a program was killed before consolidated metadata told of its last records, the next writer tells of them, also if it has nothing to write."""
     program = "import netCDF4, sys\nwith netCDF4.Dataset(sys.argv[1], 'w') as d:\n    d.createDimension('t', None), d.createVariable('v', 'i4', ('t',)).__setitem__(slice(3), 1)"
@@ -1766,6 +1835,8 @@ def main():
     two_writers(build)
     two_definers(build)
     late_definer(build)
+    late_spoilt(build)
+    mended(build)
     late_array(build)
     longer_below(build)
     untold_lengths(build)

@@ -24,7 +24,6 @@ pub mod checksum;
 pub mod complete;
 mod config;
 mod deflate;
-mod deflate_end;
 pub mod delta;
 mod elementwise;
 pub mod fixed_scale_offset;

@@ -145,6 +145,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_number_keeps_its_name_in_version_2() {
+        for (value, new, wanted) in [
+            ("NaN", Float64, Some("NaN")),
+            (r#""NaN""#, Float64, Some(r#""NaN""#)),
+            ("Infinity", Float64, Some("Infinity")),
+            (r#""-Infinity""#, Float64, Some(r#""-Infinity""#)),
+            ("-1.5", Float64, Some("-1.5")),
+            ("Infinity", Int16, None),
+        ] {
+            let mut attributes = json::parse_object(format!(r#"{{"_FillValue":{value}}}"#).as_bytes(), 100).unwrap();
+            values_to_type(&mut attributes, (Float32, Float32), new, Format::V2);
+            let wanted = wanted.map_or("{}".into(), |wanted| format!(r#"{{"_FillValue":{wanted}}}"#));
+            assert_eq!(Value::Object(attributes).to_string(), wanted, "{value} {new:?}");
+        }
+    }
+
+    #[test]
     fn values_that_mean_missing_are_the_elements_of_the_copy_or_go_and_are_told() {
         for (stored, new, value, wanted, lost) in [
             (Int16, UInt8, "-999", None, "-999"),

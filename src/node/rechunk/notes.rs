@@ -29,8 +29,10 @@ pub(super) fn is_missing_lost(
     }
     // Only a number means "missing".
     let converted = converted_fill(&Fill::from_bytes(&missing), meant, new.data_type).unwrap_or_default();
-    let is_missing = |element: Element| is_no_number(new.data_type, &element) || missing_of(new, attributes) == Some(element);
-    !converted.is_some_and(|fill| is_missing(fill.element(new.data_type)))
+    converted.map(|fill| fill.element(new.data_type)).is_none_or(|element| {
+        // What is no number is missing by itself.
+        !is_no_number(new.data_type, &element) && missing_of(new, attributes).as_ref() != Some(&element)
+    })
 }
 
 /// Whether zfp is among the codecs and keeps not every bit. What other codecs have rounded stays as it is when they round it again.

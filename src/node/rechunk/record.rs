@@ -1,7 +1,7 @@
 //! What libozarr_netcdf has recorded in the groups of a copy of the types of attributes.
 
 use crate::dtype::DataType;
-use crate::metadata::{Format, Map, Text, Value, json};
+use crate::metadata::{Format, Map, Value, json};
 use crate::node::conventions::missing::FILL;
 
 /// Makes the record of libozarr_netcdf the text that it is in format 2, where NCZarr opens no file in which a group has an attribute that
@@ -12,8 +12,8 @@ pub(super) fn as_text(attributes: &mut Map) {
     }
 }
 
-/// Gives attributes of one variable the type that is meant in the record of its group, which is a text in version 2, where they had that of the elements.
-/// `_FillValue` is of the variable's own type whatever the record says, which says it of an enumeration alone.
+/// Lets the record of a group, which is a text in version 2, follow another type of the elements of one variable: its attributes get the type that is
+/// meant, and `_FillValue` that of the elements, where it was an enumeration's.
 pub(super) fn follow(format: Format, document: &mut Map, variable: &str, (stored, meant): (DataType, DataType)) {
     let attributes = match format {
         Format::V2 => Some(document),
@@ -28,15 +28,16 @@ pub(super) fn follow(format: Format, document: &mut Map, variable: &str, (stored
             record.get_mut("variables")?.as_object_mut()?.get_mut(variable)?.as_object_mut()?.get_mut("types")?.as_object_mut()
         });
         let names = nc_name(stored).zip(nc_name(meant));
-        let keep = |name: &Text, recorded: &mut Value| {
-            if let Some((stored, meant)) = names
-                && recorded.as_str() == Some(stored)
-            {
-                *recorded = meant.into();
-            }
-            name.as_str() != FILL
-        };
-        types.into_iter().for_each(|types| types.retain(keep));
+        for types in types.into_iter() {
+            types.retain(|attribute, recorded| {
+                if let Some((stored, meant)) = names
+                    && recorded.as_str() == Some(stored)
+                {
+                    *recorded = meant.into();
+                }
+                &**attribute != FILL
+            });
+        }
     }
     if format == Format::V2 {
         as_text(attributes);
@@ -64,17 +65,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_record_of_an_enumeration_whose_elements_become_other_numbers_says_no_type_of_its_fill_value() {
-        for (types, wanted) in
-            [(r#"{"_FillValue":"/cloud","other":"/cloud"}"#, r#"{"other":"/cloud"}"#), (r#"{"_FillValue":"/cloud"}"#, "{}")]
+    fn the_missing_value_of_an_enumeration_gets_the_type_of_the_elements() {
+        for (stored, meant) in [(DataType::Int8, DataType::Int8), (DataType::Int8, DataType::UInt8), (DataType::Float32, DataType::Float32)]
         {
-            let document = |types| {
-                let text = format!(r#"{{"attributes":{{"_nc_model":{{"variables":{{"a":{{"type":"/cloud","types":{types}}}}}}}}}}}"#);
-                json::parse_object(text.as_bytes(), 10_000).unwrap()
-            };
-            let mut found = document(types);
-            follow(Format::V3, &mut found, "a", (DataType::Int8, DataType::Int8));
-            assert_eq!(Value::Object(found).to_string(), Value::Object(document(wanted)).to_string(), "{types}");
+            let record =
+                |types: &str| format!(r#"{{"attributes":{{"_nc_model":{{"variables":{{"a":{{"type":"/e","types":{{{types}}}}}}}}}}}}}"#);
+            let document = |types: &str| json::parse_object(record(types).as_bytes(), 10_000).unwrap();
+            let mut found = document(r#""_FillValue":"/e","x":"/e""#);
+            follow(Format::V3, &mut found, "a", (stored, meant));
+            assert_eq!(Value::Object(found).to_string(), Value::Object(document(r#""x":"/e""#)).to_string());
         }
     }
 

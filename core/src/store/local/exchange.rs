@@ -12,7 +12,7 @@ use crate::platform::{AsFd, BorrowedFd, O_PATH, give_access, is_for_all, libc, t
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl LocalStore {
@@ -23,10 +23,12 @@ impl LocalStore {
         build: &mut dyn FnMut(SharedStore) -> Result<()>,
         done: &mut dyn FnMut(),
     ) -> Result<bool> {
-        // What leads to the store may be a link; what leads to a folder in it is replaced itself.
-        let there = if folder.is_empty() { self.root.canonicalize().ok() } else { Some(self.root.join(folder)) };
         // What is mounted keeps its name, and may have room that the file system above has not.
-        let Some(there) = there.filter(|there| !is_mounted_at(there)) else { return Ok(false) };
+        let there = match self.real_folder(folder) {
+            Ok(there) if is_mounted_at(&there) => return Ok(false),
+            Ok(there) => there,
+            Err(e) => return cannot(e),
+        };
         let beside = match place_of(&there, Purpose::Replaced) {
             Ok(Some(beside)) => beside,
             Ok(None) => return Ok(false),
@@ -74,6 +76,14 @@ impl LocalStore {
             sync_parent(&there)?;
         }
         remove_tree(beside).map(|()| true).map_err(|e| e.with_note(", what is left of the old one; the new one is in its place"))
+    }
+
+    /// The folder that is replaced. What leads to the store may be a link; what leads to a folder in it is replaced itself.
+    fn real_folder(&self, folder: &str) -> Result<PathBuf> {
+        if !folder.is_empty() {
+            return Ok(self.root.join(folder));
+        }
+        self.root.canonicalize().map_err(|e| Error::os(e.raw_os_error().unwrap_or_default(), "find the folder that is replaced"))
     }
 
     /// Keeps others, of whichever user, from replacing a root until the lock is dropped; `None` where there are no locks.
