@@ -1699,8 +1699,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const i
  * type, and would make other values of the new one (`fixedscaleoffset`), are left out, unless they were
  * set since. A copy has the numbers that elements mean by the attribute `_Unsigned`, and goes without it.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for an unknown type, and for the type that the copied array has, once
- * attributes have followed another one; `OZARR_ERR_TYPE`; those of documents.
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown type, and for a second type of a copy, once attributes
+ * have followed the first; `OZARR_ERR_TYPE`; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_type(ozarr_spec *spec, ozarr_type type);
 

@@ -1393,8 +1393,9 @@ OZARR_CHECKED ozarr_status ozarr_array_copy_spec(const ozarr_array *array, int32
  * the call starts it anew. Where it was interrupted behind that document, as the message of an error
  * says, the same call completes it, unless that would make another copy of `source` by now. An archive
  * keeps what was put into it: remove the file before the call is repeated, after a kill, too. Files that
- * other programs keep beside the nodes, such as tables, are no part of Zarr: they are left out (`ozarr
- * copy` tells of them), unless by `OZARR_COPY_RAW`.
+ * other programs keep beside the nodes, such as tables, are no part of Zarr: they are left out, unless by
+ * `OZARR_COPY_RAW`. The log is told of them, and of all else that could not be kept, such as a missing
+ * value that the type of the copy does not have (`ozarr_context_set_log`).
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
  * if there is no source; `OZARR_ERR_AGAIN` (see above); `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`;
@@ -1451,7 +1452,7 @@ enum {
  * `OZARR_CREATE_OVERWRITE`), the error is `OZARR_ERR_AGAIN`, and nothing is changed; where a document
  * that was converted is changed meanwhile, it is that error, too, and repeating the call completes the
  * conversion. Files that other programs keep beside the nodes are left out as by `ozarr_copy`; in place
- * they stay. `progress` may be NULL.
+ * they stay. The log is told what could not be kept, as by `ozarr_copy`. `progress` may be NULL.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no source;
  * `OZARR_ERR_NODE_KIND`; `OZARR_ERR_EXISTS` if there is a node at `dest`; `OZARR_ERR_READ_ONLY`;

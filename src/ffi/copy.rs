@@ -114,8 +114,9 @@ pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_f
 /// the call starts it anew. Where it was interrupted behind that document, as the message of an error
 /// says, the same call completes it, unless that would make another copy of `source` by now. An archive
 /// keeps what was put into it: remove the file before the call is repeated, after a kill, too. Files that
-/// other programs keep beside the nodes, such as tables, are no part of Zarr: they are left out (`ozarr
-/// copy` tells of them), unless by `OZARR_COPY_RAW`.
+/// other programs keep beside the nodes, such as tables, are no part of Zarr: they are left out, unless by
+/// `OZARR_COPY_RAW`. The log is told of them, and of all else that could not be kept, such as a missing
+/// value that the type of the copy does not have (`ozarr_context_set_log`).
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
 /// if there is no source; `OZARR_ERR_AGAIN` (see above); `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`;
@@ -192,7 +193,7 @@ unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_c
         }
         changed(&given, path, target)
     };
-    from.0.rechunk_node(from.1, to, rechunk, &mut change, &mut progress)?;
+    to.0.tell(&from.0.rechunk_node(from.1, to, rechunk, &mut change, &mut progress)?.notes);
     Ok(())
 }
 
@@ -250,8 +251,10 @@ mod tests {
     use super::*;
     use crate::dtype::DataType;
     use crate::error::ErrorKind;
-    use crate::node::{Array, Create, Format, Group};
+    use crate::ffi::types::OZARR_UINT8;
+    use crate::node::{Array, Context, Create, Format, Group, Level, Log, Settings};
     use crate::store::suite::TestFolder;
+    use std::sync::{Arc, Mutex};
 
     #[test]
     fn netcdf_finds_what_was_copied_to_a_location() {
@@ -289,5 +292,25 @@ mod tests {
             assert_eq!(of_group.unwrap_err().kind(), ErrorKind::Argument);
         }
         let _ = ozarr_spec::free(spec, "spec");
+    }
+
+    #[test]
+    fn what_a_copy_could_not_keep_is_told_to_the_log() {
+        unsafe extern "C" fn halve(_: *mut c_void, _: *const c_char, spec: *mut ozarr_spec) -> ozarr_status {
+            // SAFETY: the handle that a copy gives.
+            unsafe { super::super::spec::ozarr_spec_set_type(spec, OZARR_UINT8) }
+        }
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let told = lines.clone();
+        let log = Some(Log { level: Level::Warning, call: Arc::new(move |_, text: &str| told.lock().unwrap().push(text.to_string())) });
+        let store = Store::memory(&Context::default().with_settings(Settings { log, ..Settings::default() }));
+        let mut spec = Spec::new(DataType::Int16, &[2]).unwrap();
+        spec.set_attributes_json(r#"{"missing_value":-999}"#).unwrap();
+        Array::create(&store, "a", &spec, Create::New).unwrap();
+        let options = ozarr_copy_options { change: Some(halve), ..Growing::empty() };
+        // SAFETY: options, whose function may be called.
+        unsafe { copy((&store, "a"), (&store, "b"), &options) }.unwrap();
+        let lines = lines.lock().unwrap();
+        assert!(matches!(&lines[..], [line] if line.contains("missing_value -999 is no value of uint8")), "{lines:?}");
     }
 }

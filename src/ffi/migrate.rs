@@ -28,7 +28,7 @@ pub const OZARR_MIGRATE_LINK: u32 = 4;
 /// `OZARR_CREATE_OVERWRITE`), the error is `OZARR_ERR_AGAIN`, and nothing is changed; where a document
 /// that was converted is changed meanwhile, it is that error, too, and repeating the call completes the
 /// conversion. Files that other programs keep beside the nodes are left out as by `ozarr_copy`; in place
-/// they stay. `progress` may be NULL.
+/// they stay. The log is told what could not be kept, as by `ozarr_copy`. `progress` may be NULL.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no source;
 /// `OZARR_ERR_NODE_KIND`; `OZARR_ERR_EXISTS` if there is a node at `dest`; `OZARR_ERR_READ_ONLY`;
@@ -63,6 +63,8 @@ pub unsafe extern "C" fn ozarr_migrate(
         let mode = if in_place { Mode::ReadWrite } else { Mode::Read };
         let (from, path) = Store::locate(&default_context()?, source, mode)?;
         let to = dest.as_ref().map(|(store, path)| (store, path.as_str()));
-        from.migrate(&path, to, !link && !in_place, &mut |done, total| tell(progress, user, done, total)).map(drop)
+        let done = from.migrate(&path, to, !link && !in_place, &mut |done, total| tell(progress, user, done, total))?;
+        to.map_or(&from, |(store, _)| store).tell(&done.notes);
+        Ok(())
     })
 }

@@ -168,8 +168,8 @@ pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chun
 /// type, and would make other values of the new one (`fixedscaleoffset`), are left out, unless they were
 /// set since. A copy has the numbers that elements mean by the attribute `_Unsigned`, and goes without it.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for an unknown type, and for the type that the copied array has, once
-/// attributes have followed another one; `OZARR_ERR_TYPE`; those of documents.
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown type, and for a second type of a copy, once attributes
+/// have followed the first; `OZARR_ERR_TYPE`; those of documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozarr_type) -> ozarr_status {
     entry!("ozarr_spec_set_type", { change(spec, &mut |s| s.set_data_type(data_type(r#type, None)?)) })

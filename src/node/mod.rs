@@ -187,6 +187,8 @@ mod tests_meanwhile;
 #[cfg(all(test, target_os = "linux"))]
 mod tests_mounts;
 #[cfg(test)]
+mod tests_named_values;
+#[cfg(test)]
 mod tests_orphans;
 #[cfg(test)]
 mod tests_picks;

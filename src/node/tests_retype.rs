@@ -115,6 +115,9 @@ fn attributes_of_the_elements_of_one_type_go_or_follow() {
         (UInt8, unsigned, Int16, "{}"),
         (Int8, unsigned, Int8, unsigned),
         (Int64, r#"{"_FillValue":-9.223372036854776e18}"#, Float32, r#"{"_FillValue":"AAAAAAAA4MM="}"#),
+        (Bool, r#"{"_FillValue":true}"#, Float32, r#"{"_FillValue":"AAAAAAAA8D8="}"#),
+        (Float32, r#"{"_FillValue":"FK5H4XoUQEg="}"#, Int64, "{}"),
+        (Int16, r#"{"_FillValue":[-3]}"#, Float32, r#"{"_FillValue":"AAAAAAAACMA="}"#),
         (Int16, r#"{"_FillValue":-3,"ozarr_digest":"00"}"#, Bool, "{}"),
         (Int16, r#"{"_FillValue":-3,"ozarr_digest":"00"}"#, Float32, r#"{"_FillValue":"AAAAAAAACMA="}"#),
         (Int16, r#"{"ozarr_digest":"00"}"#, Int16, r#"{"ozarr_digest":"00"}"#),
@@ -129,7 +132,48 @@ fn attributes_of_the_elements_of_one_type_go_or_follow() {
 }
 
 #[test]
-fn a_type_changed_away_and_back_is_refused_where_attributes_have_followed_it() {
+fn a_copy_tells_of_what_was_missing_where_it_is_not_any_more_and_only_there() {
+    use DataType::{Float32, Float64, Int16};
+    use Format::{V2, V3};
+    for (format, old, told, new, wanted, is_told) in [
+        (V2, Float32, r#""NaN""#, Float64, Some(r#""NaN""#), false),
+        (V2, Float32, "NaN", Float64, Some("NaN"), false),
+        (V2, Float64, "-Infinity", Float32, Some("-Infinity"), false),
+        (V2, Float64, "1e20", Float32, Some("1.0000000200408773e20"), false),
+        (V2, Float64, "-999.0", Int16, Some("-999.0"), false),
+        (V2, Float64, "1e20", Int16, None, true),
+        (V2, Float32, "NaN", Int16, None, true),
+        (V2, Float32, "1e40", Float64, None, false),
+        (V3, Float32, r#""AAAAAAAA+P8=""#, Float64, Some(r#""AAAAAAAA+H8=""#), false),
+        (V3, Float32, "Infinity", Float64, Some(r#""AAAAAAAA8H8=""#), false),
+        (V3, Float32, r#""AAAAAAAA8H8=""#, Int16, None, true),
+    ] {
+        let (from, to, at) = (memory(), memory(), format!("{format:?} {old:?} {told} {new:?}"));
+        let mut spec = Spec::new(old, &[2]).unwrap();
+        spec.set_format(format).unwrap();
+        if format == V2 {
+            spec.set_fill_json("null").unwrap();
+        }
+        write(&Array::create(&from, "a", &spec, Create::New).unwrap(), &mut [1.0, 0.0]);
+        let key = if format == V2 { "a/.zattrs" } else { "a/zarr.json" };
+        let mut document = if format == V2 { Map::new() } else { super::tests::object(&from, key) };
+        let attributes = format!(r#"{{"_FillValue":{told}}}"#);
+        let text = match format {
+            V2 => attributes,
+            V3 => {
+                document.insert("attributes".into(), Map::new().into());
+                Value::Object(document).to_string().replace(r#""attributes":{}"#, &format!(r#""attributes":{attributes}"#))
+            }
+        };
+        put(&from, key, &text);
+        let report = copied(&from, &to, RechunkOptions::default(), &|spec| spec.set_data_type(new)).unwrap_or_else(|e| panic!("{at}: {e}"));
+        let wanted = wanted.map_or("{}".into(), |wanted| format!(r#"{{"_FillValue":{wanted}}}"#));
+        assert_eq!((attributes_of(&to), !report.notes.is_empty()), (wanted, is_told), "{at}: {:?}", report.notes);
+    }
+}
+
+#[test]
+fn a_further_type_is_refused_where_attributes_have_followed_one() {
     use DataType::{Float32, Int8, Int32, UInt8};
     let (away, back): (&[DataType], &[DataType]) = (&[Float32], &[Float32, Int8]);
     for (attributes, types, is_refused) in [
@@ -137,6 +181,9 @@ fn a_type_changed_away_and_back_is_refused_where_attributes_have_followed_it() {
         (r#"{"_Unsigned":"true","valid_max":-2}"#, &[UInt8, Int8], true),
         (r#"{"_Unsigned":"true"}"#, &[UInt8, Float32, Int8], true),
         (r#"{"_FillValue":-1}"#, &[Int32, UInt8, Int8], true),
+        (r#"{"_FillValue":-1}"#, &[Float32, Int32], true),
+        (r#"{"missing_value":-1}"#, &[UInt8, Int32], true),
+        (r#"{"missing_value":-1}"#, &[Float32, Int32], false),
         (r#"{"_Unsigned":"true","_FillValue":-1,"valid_max":-2}"#, away, false),
         (r#"{"_Unsigned":"true","_FillValue":-1,"valid_max":-2}"#, &[Int8, Float32, Float32], false),
         (r#"{"units":"K","valid_max":-2}"#, back, false),

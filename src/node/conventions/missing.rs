@@ -13,6 +13,9 @@ use crate::node::spec::converted_fill;
 /// The attribute with the value that means "missing" in version 3.
 pub(in crate::node) const FILL: &str = "_FillValue";
 
+/// The types of an array's elements: as they are stored, and of the numbers that they mean.
+pub(super) type Types = (DataType, DataType);
+
 /// The name by which libozarr_netcdf has that of text in version 3, where xarray opens no store with the other one.
 const TEXT_FILL: &str = "_nc_fill_value";
 
@@ -30,10 +33,15 @@ pub(in crate::node) fn missing_to_v3(attributes: &mut Map, meta: &ArrayMeta) {
     if !is_number(data_type) {
         return;
     }
-    let told = || attributes.get(FILL).and_then(|value| missing_value(data_type, value)).flatten();
-    let missing = if meta.fill.defined { Some(meta.fill.element(data_type)) } else { told() };
-    if let Some(value) = missing.and_then(|missing| fill_attribute(Format::V3, data_type, &missing)) {
-        attributes.insert(FILL.into(), value);
+    let missing = missing_of(meta, attributes);
+    set_fill_attribute(attributes, missing.and_then(|missing| fill_attribute(Format::V3, data_type, &missing)));
+}
+
+/// Sets what says of numbers which one is missing, or leaves it out: a form that is not the type's has readers refuse the whole dataset.
+fn set_fill_attribute(attributes: &mut Map, value: Option<Value>) {
+    match value {
+        Some(value) => drop(attributes.insert(FILL.into(), value)),
+        None => drop(attributes.shift_remove(FILL)),
     }
 }
 
@@ -48,12 +56,11 @@ pub(in crate::node) fn missing_to_v2(attributes: &mut Map, data_type: DataType, 
         attributes.insert(FILL.into(), plain_text(data_type, text));
         return false;
     }
-    let missing = attributes.get(FILL).and_then(|value| missing_value(data_type, value)).flatten();
-    if let Some(missing) = &missing {
-        match fill_attribute(Format::V2, data_type, missing) {
-            Some(value) => drop(attributes.insert(FILL.into(), value)),
-            None => drop(attributes.shift_remove(FILL)),
-        }
+    let types = (data_type, meant_type(attributes, data_type));
+    let told = attributes.get(FILL).and_then(|value| stored_value(types, value));
+    let missing = told.clone().flatten();
+    if told.is_some() {
+        set_fill_attribute(attributes, missing.as_ref().and_then(|missing| fill_attribute(Format::V2, data_type, missing)));
     }
     let old = fill.element(data_type);
     match missing {
@@ -88,17 +95,45 @@ pub(in crate::node) fn missing_of(meta: &ArrayMeta, attributes: &Map) -> Option<
 
 /// Makes the attribute that says what is missing, of elements of `stored` that mean numbers of `meant`, one of another type: each type has a form of
 /// its own, and readers refuse the others. It goes where the type has no such value.
-pub(super) fn missing_to_type(attributes: &mut Map, (stored, meant): (DataType, DataType), new: DataType, format: Format) {
-    let told = attributes.get(FILL).filter(|_| is_number(stored));
-    let Some(told) = told.and_then(|value| stored_value((stored, meant), value)) else { return };
-    let missing = told.filter(|_| is_number(new)).and_then(|missing| converted_fill(&Fill::from_bytes(&missing), meant, new).ok()?);
-    let missing = missing.map(|missing| missing.element(new));
-    match missing.as_ref().and_then(|missing| fill_attribute(format, new, missing)) {
-        Some(value) => drop(attributes.insert(FILL.into(), value)),
-        // In version 2 NaN and the infinities have names, which are those of all types.
-        None if missing.is_some_and(|missing| matches!(Real::load(new, &missing), Some(Real::Float(_)))) => {}
-        None => drop(attributes.shift_remove(FILL)),
+pub(super) fn missing_to_type(attributes: &mut Map, types: Types, new: DataType, format: Format) {
+    let (stored, _) = types;
+    let Some(value) = attributes.get(FILL).filter(|_| is_number(stored) || matches!(stored.kind(), Kind::Bool | Kind::Time)) else {
+        return;
+    };
+    let Some(element) = stored_value(types, value) else { return };
+    let is_kept = is_number(new) || (stored.kind(), new.kind()) == (Kind::Time, Kind::Time);
+    let element = element.filter(|_| is_kept).and_then(|element| in_type(types, new, &element));
+    let followed = element.and_then(|element| match format {
+        // NaN and infinities have no form of their own there: they are what they were.
+        Format::V2 if is_same(new, value, &element) => Some(value.clone()),
+        _ => fill_attribute(format, new, &element),
+    });
+    set_fill_attribute(attributes, followed);
+}
+
+/// The element of another type that an element becomes, if that has one.
+pub(super) fn in_type(types: Types, new: DataType, element: &[u8]) -> Option<Element> {
+    Some(converted_fill(&Fill::from_bytes(element), types.1, new).ok()??.element(new))
+}
+
+/// Whether a value names an element of a type also to readers that take a number for a double, as it is, and compare.
+pub(super) fn is_same(data_type: DataType, value: &Value, element: &[u8]) -> bool {
+    let Value::Number(number) = single(value) else {
+        return missing_value(data_type, value).flatten().is_some_and(|named| named[..] == *element);
+    };
+    match plain_number(data_type, element) {
+        Some(Real::Int(integer)) if number.is_integer() => number.text().parse() == Ok(integer),
+        Some(Real::Int(integer)) => number.as_f64() == Some(integer as f64),
+        Some(Real::Float(real)) => number.text().parse().is_ok_and(|double: f64| double == real || double.is_nan() && real.is_nan()),
+        None => false,
     }
+}
+
+/// An element as a real number, which a complex one may be.
+pub(super) fn plain_number(data_type: DataType, element: &[u8]) -> Option<Real> {
+    let Some(part) = data_type.part() else { return Real::load(data_type, element) };
+    let (real, imaginary) = element.split_at_checked(part.size())?;
+    Real::load(part, real).filter(|_| imaginary.iter().all(|&byte| byte == 0))
 }
 
 /// Whether values of a type are numbers, of which one may mean "missing".
@@ -119,32 +154,48 @@ pub(in crate::node) fn is_no_number(data_type: DataType, element: &[u8]) -> bool
 pub(super) fn missing_value(data_type: DataType, value: &Value) -> Option<Option<Element>> {
     let read = |value: &Value| Fill::from_json_v3(data_type, value).ok().map(|fill| fill.element(data_type));
     let is_float = data_type.kind() == Kind::Float;
-    match value {
+    // Readers compare with the number itself: no element is one that rounds to infinity.
+    let near = |double: f64, value: &Value| {
+        let is_beyond =
+            |element: &Element| double.is_finite() && Real::load(data_type, element).is_some_and(|real| real.double().is_infinite());
+        read(value).filter(|element| !is_beyond(element)).or_else(|| named(data_type, double))
+    };
+    match if is_number(data_type) { single(value) } else { value } {
         // Eight bytes of a double, whatever the type (XR-12); other writers put the number itself, or its name (XR-14).
         Value::String(text) if is_float => match double_from_base64(text) {
-            Some(double) => {
-                Some(read(&Value::Number(json::number(double)))).filter(|e| e.is_some()).or_else(|| Some(named(data_type, double)))
-            }
+            Some(double) => Some(near(double, &Value::Number(json::number(double)))),
             None => read(value).map(Some),
         },
-        Value::Number(n) if is_float => n.text().parse().ok().map(|double| read(value).or_else(|| named(data_type, double))),
+        value @ Value::Number(n) if is_float => n.text().parse().ok().map(|double| near(double, value)),
         // Both parts of a complex number, each as a real number has it.
         Value::Array(parts) if parts.len() == 2 && data_type.kind() == Kind::Complex => {
             let part = |value| missing_value(data_type.part()?, value);
             let (real, imaginary) = (part(&parts[0])?, part(&parts[1])?);
             Some(real.zip(imaginary).map(|(real, imaginary)| real.into_iter().chain(imaginary).collect()))
         }
-        Value::Number(n) => match read(value) {
+        value @ Value::Number(_) if data_type.kind() == Kind::Complex => {
+            let real = missing_value(data_type.part()?, value)?;
+            Some(real.map(|real| Fill::from_bytes(&real).element(data_type)))
+        }
+        value @ Value::Number(n) => match read(value) {
             Some(element) => Some(Some(element)),
             // -9999.0 for an integer; a number out of range has no element.
             None => Some(n.text().parse::<f64>().ok().filter(|x| x.fract() == 0.0).and_then(whole).and_then(|number| read(&number))),
         },
-        _ => read(value).map(Some),
+        value => read(value).map(Some),
+    }
+}
+
+/// The one item of a list, which other readers take for it; any other value as it is.
+fn single(value: &Value) -> &Value {
+    match value {
+        Value::Array(items) if items.len() == 1 => &items[0],
+        _ => value,
     }
 }
 
 /// The element that an attribute's value means, as [`missing_value`] tells it; a number that does not fit the stored type may be the one that is meant.
-pub(super) fn stored_value((stored, meant): (DataType, DataType), value: &Value) -> Option<Option<Element>> {
+pub(super) fn stored_value((stored, meant): Types, value: &Value) -> Option<Option<Element>> {
     Some(missing_value(stored, value)?.or_else(|| missing_value(meant, value).flatten()))
 }
 
@@ -173,10 +224,12 @@ pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]
     if let (Format::V3, Kind::Complex, Some(part)) = (format, data_type.kind(), data_type.part()) {
         return element.chunks(part.size()).map(|element| fill_attribute(format, part, element)).collect();
     }
-    match (format, Real::load(data_type, element)) {
+    match (format, plain_number(data_type, element)) {
         (Format::V3, Some(Real::Float(value))) => Some(double_to_base64(value).into()),
         (Format::V3, _) if !matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Time) => None,
         (Format::V3, _) => Fill::from_bytes(element).to_json_v3(data_type).ok(),
+        // Where the fill value is null readers compare with the double.
+        (Format::V2, Some(Real::Float(value))) => value.is_finite().then(|| Value::Number(json::number(value))),
         (Format::V2, _) => Fill::from_bytes(element).to_json_v3(data_type).ok().filter(Value::is_number),
     }
 }
@@ -216,6 +269,13 @@ mod tests {
             ("<f4", "-1", format!(r#"{{"_FillValue":-1.0,{x}}}"#), r#"{"_FillValue":"AAAAAAAA8L8="}"#),
             ("<f4", "null", format!(r#"{{"_FillValue":-1.0,{x}}}"#), r#"{"_FillValue":"AAAAAAAA8L8="}"#),
             ("<c8", "[1.0,\"NaN\"]", format!("{{{x}}}"), r#"{"_FillValue":["AAAAAAAA8D8=","AAAAAAAA+H8="]}"#),
+            ("<c8", "null", format!(r#"{{"_FillValue":-1.0,{x}}}"#), r#"{"_FillValue":["AAAAAAAA8L8=","AAAAAAAAAAA="]}"#),
+            ("<i2", "null", format!(r#"{{"_FillValue":[-999],{x}}}"#), r#"{"_FillValue":-999}"#),
+            ("|i1", "null", format!(r#"{{"_FillValue":255,"_Unsigned":"true",{x}}}"#), r#"{"_FillValue":-1,"_Unsigned":"true"}"#),
+            // What no element is has no form that readers understand.
+            ("<f4", "null", format!(r#"{{"_FillValue":1e40,{x}}}"#), "{}"),
+            ("<i2", "null", format!(r#"{{"_FillValue":NaN,{x}}}"#), "{}"),
+            ("<i2", "null", format!(r#"{{"_FillValue":-9.5,{x}}}"#), "{}"),
             ("|b1", "false", format!("{{{x}}}"), "{}"),
             ("|S1", "\"\"", format!(r#"{{"_FillValue":"-",{x}}}"#), r#"{"_nc_fill_value":"-"}"#),
             ("|S1", "\"\"", r#"{"_FillValue":"-"}"#.into(), r#"{"_FillValue":"-"}"#),
@@ -235,6 +295,9 @@ mod tests {
             ("int64", "0", "[]", "", "{}", ("null", "{}", 0)),
             ("int16", "0", "[2]", x, r#"{"_FillValue":-999}"#, ("-999", r#"{"_FillValue":-999}"#, 0)),
             ("int16", "-999", "[2]", x, r#"{"_FillValue":-999}"#, ("-999", r#"{"_FillValue":-999}"#, 0)),
+            ("int8", "0", "[2]", x, r#"{"_Unsigned":"true","_FillValue":255}"#, ("-1", r#"{"_Unsigned":"true","_FillValue":-1}"#, 0)),
+            ("float32", "0.0", "[2]", x, r#"{"_FillValue":"AAAAgB2vFUQ="}"#, ("1e20", r#"{"_FillValue":1.0000000200408773e20}"#, 0)),
+            ("float32", "0.0", "[2]", x, r#"{"_FillValue":"FK5H4XoUQEg="}"#, ("null", "{}", 0)),
             ("int16", "5", "[2]", x, "{}", ("null", "{}", 1)),
             ("int16", "5", "[2]", x, r#"{"_FillValue":-999}"#, ("-999", r#"{"_FillValue":-999}"#, 1)),
             ("bool", "false", "[2]", x, "{}", ("null", "{}", 0)),

@@ -1,12 +1,11 @@
 //! Attributes with values of an array's elements, where a copy of the array has elements of another type.
 //! Conventions: CF 2.5.1, 3.5 and 8.1; netCDF's best practices, "Unsigned Data".
 
-use super::missing::{is_number, missing_to_type, missing_value, stored_value};
+use super::missing::{Types, in_type, is_number, is_same, missing_to_type, missing_value, plain_number, stored_value};
 use super::time::TimeUnits;
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, Kind, Real, Unit};
 use crate::metadata::{Format, Map, Value, json};
-use crate::node::spec::converted_fill;
 
 /// The attribute with values that mean "missing", beside `_FillValue`.
 const MISSING: &str = "missing_value";
@@ -17,28 +16,26 @@ const STORED: [&str; 5] = ["valid_min", "valid_max", "valid_range", "flag_values
 /// An attribute with what elements mean, which are values of the stored type only where that is not scaled.
 const MEANT: &str = "actual_range";
 
-/// The types of an array's elements: as they are stored, and of the numbers that they mean.
-type Types = (DataType, DataType);
-
 /// Lets the attributes with values of elements follow another type. Returns what is to be told of values that mean "missing", and that it lacks.
 pub(in crate::node) fn values_to_type(attributes: &mut Map, types: Types, new: DataType, format: Format) -> Option<String> {
     missing_to_type(attributes, types, new, format);
-    let (stored, meant) = types;
-    if meant != stored {
-        let is_scaled = ["scale_factor", "add_offset"].into_iter().any(|name| attributes.contains_key(name));
-        for name in STORED.into_iter().chain((!is_scaled).then_some(MEANT)) {
-            if let Some(value) = attributes.get_mut(name)
-                // Of numbers that are scaled only integers are of the stored type: others are what they mean.
-                && !(is_scaled && each(value).iter().any(|item| item.is_number() && item.as_i64().is_none() && item.as_u64().is_none()))
-                && let Some(followed) = of_each(value, |item| Some(as_meant(types, item)))
-            {
-                *value = followed;
-            }
+    let stored = types.0;
+    if !is_number(stored) || stored.kind() == Kind::Complex {
+        return None;
+    }
+    let is_scaled = ["scale_factor", "add_offset"].into_iter().any(|name| attributes.contains_key(name));
+    for name in STORED.into_iter().chain((!is_scaled).then_some(MEANT)) {
+        if let Some(value) = attributes.get_mut(name)
+            // Of numbers that are scaled only integers are of the stored type: others are what they mean.
+            && !(is_scaled && each(value).iter().any(|item| item.is_number() && item.as_i64().is_none() && item.as_u64().is_none()))
+            && let Some(followed) = of_each(value, |item| Some(value_in_type(types, new, item).unwrap_or_else(|| as_meant(types, item))))
+        {
+            *value = followed;
         }
     }
-    let (value, mut lost) = (attributes.get(MISSING).filter(|_| is_number(stored) && stored.kind() != Kind::Complex)?, Vec::new());
+    let (value, mut lost) = (attributes.get(MISSING)?, Vec::new());
     let kept = of_each(value, |item| {
-        let kept = missing_in(types, new, item);
+        let kept = value_in_type(types, new, item);
         lost.extend(kept.is_none().then(|| json::brief(item)));
         kept
     });
@@ -84,26 +81,27 @@ fn of_each(value: &Value, mut follow: impl FnMut(&Value) -> Option<Value>) -> Op
 
 /// The number that a value of the stored type means; any other value as it is.
 fn as_meant((stored, meant): Types, item: &Value) -> Value {
-    let element = missing_value(stored, item).flatten();
+    let element = missing_value(stored, item).flatten().filter(|_| meant != stored);
     element.and_then(|element| Fill::from_bytes(&element).to_json_v3(meant).ok()).unwrap_or_else(|| item.clone())
 }
 
-/// A value that means "missing" as one of another type: as it is, where that is the same number, or where no element ever was that value. `None` where
-/// the type has no such number.
-fn missing_in(types: Types, new: DataType, item: &Value) -> Option<Value> {
-    let Some(element) = stored_value(types, item).flatten().filter(|_| item.is_number()) else { return Some(item.clone()) };
-    let fill = converted_fill(&Fill::from_bytes(&element), types.1, new).ok()?.filter(|_| is_number(new))?;
-    let number = match Real::load(new, &fill.element(new)) {
-        Some(Real::Float(value)) => Some(Value::Number(json::number(value))),
-        _ => fill.to_json_v3(new).ok(),
-    };
-    Some(number.filter(|number| number.as_f64() != item.as_f64()).unwrap_or_else(|| item.clone()))
+/// A value of the stored type as one of another: as it is, where that is the same number, or where no element ever was that value. `None` where the type
+/// has no such number, or JSON.
+fn value_in_type(types: Types, new: DataType, item: &Value) -> Option<Value> {
+    let item = &as_meant(types, item);
+    let Some(element) = stored_value(types, item).flatten() else { return Some(item.clone()) };
+    let element = in_type(types, new, &element).filter(|_| is_number(new))?;
+    match plain_number(new, &element)? {
+        _ if is_same(new, item, &element) => Some(item.clone()),
+        Real::Float(number) => number.is_finite().then(|| Value::Number(json::number(number))),
+        Real::Int(_) => Fill::from_bytes(&element).to_json_v3(new).ok(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use DataType::{Bool, DateTime, Float32, Float64, Int8, Int16, Int64, TimeDelta, UInt8, UInt16, UInt64};
+    use DataType::{Bool, Complex64, DateTime, Float16, Float32, Float64, Int8, Int16, Int64, TimeDelta, UInt8, UInt16, UInt64};
 
     fn followed(attributes: &str, types: Types, new: DataType) -> (String, Option<String>) {
         let mut attributes = json::parse_object(attributes.as_bytes(), 10_000).unwrap();
@@ -135,6 +133,10 @@ mod tests {
             (unsigned, UInt8, r#"{"valid_max":-2.0}"#, r#"{"valid_max":254}"#),
             (signed, Int8, r#"{"valid_range":[128,127],"missing_value":255}"#, r#"{"valid_range":[-128,127],"missing_value":-1}"#),
             ((Int16, UInt16), UInt8, r#"{"valid_max":-1}"#, r#"{"valid_max":65535}"#),
+            // What is nearest in the copy.
+            ((Float64, Float64), Float32, r#"{"valid_max":0.1,"units":"K"}"#, r#"{"valid_max":0.10000000149011612,"units":"K"}"#),
+            ((Float32, Float32), Float64, r#"{"actual_range":[0.5,0.1]}"#, r#"{"actual_range":[0.5,0.10000000149011612]}"#),
+            ((Float64, Float64), Int16, r#"{"valid_range":[-9.5,1e9]}"#, r#"{"valid_range":[-9.5,1e9]}"#),
             // Numbers that mean themselves stay.
             ((Int8, Int8), Int16, r#"{"valid_max":-1,"flag_values":[-1]}"#, r#"{"valid_max":-1,"flag_values":[-1]}"#),
         ] {
@@ -177,7 +179,14 @@ mod tests {
             (Float64, Float32, "1e20", Some("1.0000000200408773e20"), ""),
             (Float32, Float64, "1e20", Some("1.0000000200408773e20"), ""),
             (Float32, Float64, "NaN", Some("NaN"), ""),
+            (Float64, Int16, r#""NaN""#, None, r#""NaN""#),
+            (Float64, Float32, r#""NaN""#, Some(r#""NaN""#), ""),
+            (Float64, Int64, "9007199254740993", Some("9007199254740992"), ""),
+            (Float64, Complex64, "-999", Some("-999"), ""),
+            (Float64, Complex64, "1e20", Some("1.0000000200408773e20"), ""),
             // What no element ever was.
+            (Float32, Float64, "1e40", Some("1e40"), ""),
+            (Float16, Float32, "1e20", Some("1e20"), ""),
             (UInt8, Int16, "-999", Some("-999"), ""),
             (Int64, Int16, "9.223372036854776e18", Some("9.223372036854776e18"), ""),
             (UInt64, Int16, "1.8446744073709552e19", Some("1.8446744073709552e19"), ""),

@@ -65,8 +65,8 @@ pub struct Spec {
     given: Vec<String>,
     /// What of the array that is copied was left out when the type changed, a line for each.
     left_out: Vec<String>,
-    /// The type of the array that is copied, once it has changed, and whether attributes have followed.
-    first_type: Option<(DataType, bool)>,
+    /// Whether attributes of the array that is copied have followed another type.
+    has_followed: bool,
     /// Codecs of the array that is copied that were left out then, each with the type that it was made for.
     codecs_left_out: Vec<(String, DataType)>,
     /// The codecs of the array that is copied change its fill value; those of the copy may do so, too.
@@ -128,7 +128,7 @@ impl Spec {
             loose: false,
             given: Vec::new(),
             left_out: Vec::new(),
-            first_type: None,
+            has_followed: false,
             codecs_left_out: Vec::new(),
             changes_fill: false,
             members: Map::new(),

@@ -26,7 +26,7 @@ impl Spec {
     pub fn set_data_type(&mut self, data_type: DataType) -> Result<()> {
         let fresh = Spec::new(data_type, &self.shape)?;
         let (old, new) = (self.data_type.native(), fresh.data_type.native());
-        self.check_first_type((old, new))?;
+        self.check_followed((old, new))?;
         let meant = if self.loose { meant_type(&self.attributes, old) } else { old };
         if let FillSetting::Element(fill) = &self.fill
             && old != new
@@ -41,24 +41,18 @@ impl Spec {
         if self.loose && old != new {
             let before = self.attributes.clone();
             self.change_attributes((old, meant), new);
-            let (first, has_followed) = self.first_type.unwrap_or((old, false));
-            self.first_type = Some((first, has_followed || self.attributes != before));
+            self.has_followed |= self.attributes != before;
         }
         self.data_type = fresh.data_type;
         self.change_kind((old, new))?;
         if self.loose && old != new { self.change_codecs((old, new)) } else { Ok(()) }
     }
 
-    /// Refuses the type of the array that is copied once more where attributes have followed another one: its elements would be copied as they are, and
-    /// not mean by the attributes what they did.
-    fn check_first_type(&self, (old, new): (DataType, DataType)) -> Result<()> {
-        if old != new && self.first_type == Some((new, true)) {
-            let e = err!(
-                Argument,
-                "found {}, the type of the array that the specification is like, after {}, which attributes have followed: make a new specification",
-                new.name(),
-                old.name()
-            );
+    /// Refuses a further type where attributes have followed one already: elements would be converted from those of the array, and not mean by the
+    /// attributes what they did.
+    fn check_followed(&self, (old, new): (DataType, DataType)) -> Result<()> {
+        if old != new && self.has_followed {
+            let e = err!(Argument, "found {} after {}, which attributes have followed: make a new specification", new.name(), old.name());
             return Err(e.at_field("data_type"));
         }
         Ok(())
