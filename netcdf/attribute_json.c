@@ -108,13 +108,34 @@ static void read_number(const json *item, nc_type type, void *value) {
     }
 }
 
-/* Whether a JSON value can be of the type, so that a wrong record does no harm. */
-static bool fits(const json *value, nc_type type) {
+/* Whether a type has a number: integers exactly, real ones rounded. */
+static bool holds(const json *item, nc_type type) {
+    char value[8];
+    double real = number_read(item->text), back;
+    if (type == NC_DOUBLE) return true;
+    if (type == NC_FLOAT) return !isfinite(real) || isfinite(number_read_float(item->text));
+    if (item->kind == JSON_NUMBER) {
+        if (oz_convert(&real, NC_DOUBLE, value, type, 1)) return false;
+        oz_convert(value, type, &back, NC_DOUBLE, 1);
+        return back == real;
+    }
+    errno = 0;
+    long long low = strtoll(item->text, NULL, 10);
+    if (!errno || item->text[0] == '-') return !errno && !oz_convert(&low, NC_INT64, value, type, 1);
+    errno = 0;
+    strtoull(item->text, NULL, 10);
+    return !errno && type == NC_UINT64;
+}
+
+/* Whether a JSON value can be of the type, so that a wrong record does no harm. Numbers wrap in the fill value of a variable, which has its type: of unsigned
+ * bytes others have the number that is meant. */
+static bool fits(const json *value, nc_type type, bool wraps) {
     if (type == NC_CHAR) return true;
     const json *items = value->kind == JSON_ARRAY ? value->first : value;
     for (const json *item = items; item; item = value->kind == JSON_ARRAY ? item->next : NULL) {
         bool string = item->kind == JSON_STRING || item->kind == JSON_NULL;
         if (type == NC_STRING ? !string : !is_number(item) && item->kind != JSON_BOOL) return false;
+        if (is_number(item) && !wraps && !holds(item, type)) return false;
     }
     return true;
 }
@@ -225,12 +246,13 @@ static int read_one(const oz_group *group, oz_list *atts, const json *value, con
         return read_user_values(group, att, value);
     }
     nc_type type = recorded && recorded->kind == JSON_STRING ? oz_type_by_name(recorded->text) : NC_NAT;
-    if (var && !var->info->kind && strcmp(name, OZ_FILL_VALUE) == 0) {
+    bool fill = var && !var->info->kind && strcmp(name, OZ_FILL_VALUE) == 0;
+    if (fill) {
         att->type = var->type;
         if (value->kind == JSON_STRING && var->form != OZ_STRINGS) return read_fill(att, value);
         type = var->type;
     }
-    if (type == NC_NAT || !fits(value, type)) type = guessed_type(value);
+    if (type == NC_NAT || !fits(value, type, fill)) type = guessed_type(value);
     if (type == NC_CHAR) return read_chars(att, value, recorded_nuls(recorded));
     att->type = type;
     return read_values(att, value);

@@ -923,6 +923,35 @@ def nczarr_changed(build):
     check("fill values stay in a file of NCZarr", all(left[name][1] == data[1] for name, data in values.items()), left)
 
 
+def unfit(build):
+    """A number that another program has set and that the recorded type of the attribute does not have is read as it is."""
+    cases = {  # the type, what was set by it, what is set then, what CDL has
+        "short": ("i2", 7, 70000, "70000LL"),
+        "fraction": ("i2", 7, 1.5, "1.5"),
+        "whole": ("i2", 7, -5.0, "-5s"),
+        "byte": ("i1", [0, -2], [0, 254], "0LL, 254LL"),
+        "negative": ("u8", 1, -1, "-1LL"),
+        "large": ("i4", 1, 2**64 - 1, "18446744073709551615ULL"),
+        "float": ("f4", 1, 1e40, "1.e+40"),
+        "rounded": ("f4", 1, 0.7, "0.7f"),
+    }
+    for version in "3", "2":
+        name = f"unfit{version}.zarr"
+        lines = f"""if True:
+            import netCDF4, numpy as np
+            with netCDF4.Dataset({name!r}, "w") as d:
+                for name, (kind, value, *_) in {cases!r}.items():
+                    d.setncattr(name, np.array(value, kind))"""
+        code, _, err = run([sys.executable, "-c", lines], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"attributes of small types in format {version}", code == 0, err[-500:])
+        zarr.open_group(build / name, use_consolidated=False).attrs.update({n: c[2] for n, c in cases.items()})
+        zarr.consolidate_metadata(build / name, zarr_format=int(version))
+        for program, (_, out, err) in ("ncdump", run(["ncdump", "-h", name], build, **PRELOAD)), ("ozarr dump", run([str(PROGRAM), "dump", "-h", name], build)):
+            found = dict(re.findall(r":(\w+) = (.*) ;", out))
+            wrong = {n: found.get(n) for n, c in cases.items() if found.get(n) != c[3]}
+            check(f"{program}: numbers that recorded types do not have, format {version}", not wrong, (wrong, err[-300:]))
+
+
 LATE_TEXT = """
 import netCDF4, numpy as np, sys
 path, step = sys.argv[1:]
@@ -1855,6 +1884,7 @@ def main():
     left_locks(build)
     settings(build)
     nczarr_changed(build)
+    unfit(build)
     fortran(build)
     parallel(build, given.deep)
     if given.deep:

@@ -66,8 +66,9 @@ pub fn read(attributes: &Map, types: &dyn Fn(&str) -> Option<NcType>, variable: 
         let fill = variable.filter(|_| name == FILL);
         let values = match (fill, value) {
             (Some(nc), Value::String(text)) if nc != NcType::String => fill_of_text(nc, text),
-            (Some(nc), _) => typed(value, Some(nc)),
-            _ => typed(value, types(name)),
+            // Of unsigned bytes others have the number that is meant.
+            (Some(nc), _) => typed(value, Some(nc), true),
+            _ => typed(value, types(name), false),
         };
         Attribute { name: name.to_string(), values }
     };
@@ -98,8 +99,8 @@ fn fill_of_text(nc: NcType, text: &str) -> Values {
     Values::Numbers(nc, vec![nc.convert(Number::Real(real))])
 }
 
-fn typed(value: &Value, recorded: Option<NcType>) -> Values {
-    let nc = recorded.filter(|&nc| fits(value, nc)).unwrap_or_else(|| guessed(value));
+fn typed(value: &Value, recorded: Option<NcType>, wraps: bool) -> Values {
+    let nc = recorded.filter(|&nc| fits(value, nc, wraps)).unwrap_or_else(|| guessed(value));
     let items = value.as_array().unwrap_or(std::slice::from_ref(value));
     match nc {
         NcType::Char => Values::Chars(bytes(value).unwrap_or_else(|| json::to_compact(value).into_bytes())),
@@ -128,13 +129,13 @@ fn number(value: &Value) -> Option<Number> {
     }
 }
 
-/// Whether a value can be of a type, so that a wrong record does no harm.
-fn fits(value: &Value, nc: NcType) -> bool {
+/// Whether a value can be of a type, so that a wrong record does no harm; numbers that the type does not have are, where it wraps them.
+fn fits(value: &Value, nc: NcType, wraps: bool) -> bool {
     let items = value.as_array().unwrap_or(std::slice::from_ref(value));
     match nc {
         NcType::Char => true,
         NcType::String => items.iter().all(|v| v.is_string() || v.is_null()),
-        _ => items.iter().all(|v| number(v).is_some()),
+        _ => items.iter().all(|v| number(v).is_some_and(|n| wraps || nc.holds(n))),
     }
 }
 
@@ -194,6 +195,18 @@ mod tests {
             ("[true, false]", None, "1b, 0b"),
             ("[true, 1]", None, "\"[true,1]\""),
             ("[true, 1]", Some(NcType::Short), "1s, 1s"),
+            ("70000", Some(NcType::Short), "70000LL"),
+            ("[0, 254]", Some(NcType::Byte), "0LL, 254LL"),
+            ("[-128, 127]", Some(NcType::Byte), "-128b, 127b"),
+            ("-1", Some(NcType::UInt64), "-1LL"),
+            ("18446744073709551615", Some(NcType::Int64), "18446744073709551615ULL"),
+            ("18446744073709551615", Some(NcType::UInt64), "18446744073709551615ULL"),
+            ("1.5", Some(NcType::Int), "1.5"),
+            ("-5.0", Some(NcType::Short), "-5s"),
+            ("1e40", Some(NcType::Int64), "1.e+40"),
+            ("1e40", Some(NcType::Float), "1.e+40"),
+            ("0.1", Some(NcType::Float), "0.1f"),
+            ("16777217", Some(NcType::Float), "1.677722e+07f"),
             ("[1, 300]", Some(NcType::Char), "\"[1,300]\""),
             ("123456789012345678901234567890", None, "1.23456789012346e+29"),
             ("[]", None, "\"\""),
@@ -204,7 +217,7 @@ mod tests {
         for (text, recorded, want) in cases {
             let value = json::parse_text(text).unwrap_or_else(|e| panic!("{e}"));
             let mut out = Vec::new();
-            Attribute { name: String::new(), values: typed(&value, *recorded) }.push(&mut out, false);
+            Attribute { name: String::new(), values: typed(&value, *recorded, false) }.push(&mut out, false);
             assert_eq!(String::from_utf8_lossy(&out), *want, "{text}");
         }
     }
@@ -220,6 +233,12 @@ mod tests {
             let found: Vec<_> = found.into_iter().map(|a| (a.name, a.values)).collect();
             assert_eq!(found, [(FILL.to_string(), Values::Chars(want.into()))], "{stored}");
         }
+    }
+
+    #[test]
+    fn the_fill_value_of_a_variable_has_its_type() {
+        let found = read(&json::parse_object(br#"{"_FillValue": 255}"#, usize::MAX).unwrap(), &|_| None, Some(NcType::Byte));
+        assert_eq!(found[0].values, Values::Numbers(NcType::Byte, vec![Number::Integer(-1)]));
     }
 
     #[test]

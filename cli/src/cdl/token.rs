@@ -132,6 +132,16 @@ impl NcType {
         }
     }
 
+    /// Whether the type has a number: integers exactly, real ones rounded.
+    pub fn holds(self, number: Number) -> bool {
+        match (number, self.convert(number)) {
+            (Number::Integer(n), Number::Integer(found)) => n == found,
+            (Number::Real(x), Number::Integer(found)) => x == found as f64,
+            (Number::Real(x), Number::Real(found)) => !x.is_finite() || found.is_finite(),
+            (Number::Integer(_), Number::Real(_)) => true,
+        }
+    }
+
     /// The value of elements that were never written, where nothing else is said; bytes and characters have none.
     pub fn default_fill(self) -> Option<Number> {
         Some(match self {
