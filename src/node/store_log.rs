@@ -1,6 +1,6 @@
-//! What the log is told of a store that keeps less than was asked for, once for each open store, and of copies that do.
+//! What the log is told of a store that keeps less than was asked for, once for each open store.
 
-use super::{Context, Store};
+use super::Context;
 use crate::store::{Capabilities, Storage};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -32,12 +32,5 @@ impl StoreLog {
             let (place, count) = (store.describe(), can.swept - told);
             context.inform(&format!("file.swept: {place}: removed {count} temporary files of writers that were killed"));
         }
-    }
-}
-
-impl Store {
-    /// Tells the log what a copy or a migration into the store could not keep.
-    pub fn tell(&self, notes: &[String]) {
-        notes.iter().for_each(|note| self.context().warn(note));
     }
 }
