@@ -110,18 +110,18 @@ static void read_number(const json *item, nc_type type, void *value) {
 
 /* Whether a type has a number: integers exactly, real ones rounded. */
 static bool holds(const json *item, nc_type type) {
-    char value[8];
+    long long value; /* has room for each type */
     double real = number_read(item->text), back;
     if (type == NC_DOUBLE) return true;
     if (type == NC_FLOAT) return !isfinite(real) || isfinite(number_read_float(item->text));
     if (item->kind == JSON_NUMBER) {
-        if (oz_convert(&real, NC_DOUBLE, value, type, 1)) return false;
-        oz_convert(value, type, &back, NC_DOUBLE, 1);
+        if (oz_convert(&real, NC_DOUBLE, &value, type, 1)) return false;
+        oz_convert(&value, type, &back, NC_DOUBLE, 1);
         return back == real;
     }
     errno = 0;
     long long low = strtoll(item->text, NULL, 10);
-    if (!errno || item->text[0] == '-') return !errno && !oz_convert(&low, NC_INT64, value, type, 1);
+    if (!errno || item->text[0] == '-') return !errno && !oz_convert(&low, NC_INT64, &value, type, 1);
     errno = 0;
     strtoull(item->text, NULL, 10);
     return !errno && type == NC_UINT64;
