@@ -1,5 +1,6 @@
 //! Creating an array: what is in its way, and its documents, the one that makes it an array last.
 
+use super::conventions::missing::{FILL, missing_value};
 use super::conventions::time::Calendar;
 use super::cut_watch::NodeFolder;
 use super::document::array_document;
@@ -190,7 +191,7 @@ fn as_there(there: &ArrayMeta, &Wanted { meta, leaves_fill, .. }: &Wanted<'_>) -
 }
 
 /// The attributes that say which values and times stored numbers are.
-const MEANING: [&str; 5] = ["_FillValue", "scale_factor", "add_offset", "units", "calendar"];
+const MEANING: [&str; 5] = [FILL, "scale_factor", "add_offset", "units", "calendar"];
 
 /// What is meant where one of them is missing.
 fn meant_without(name: &str) -> Option<Value> {
@@ -216,12 +217,17 @@ fn difference_in_meaning(array: &Array, &Wanted { meta, attributes, .. }: &Wante
             return Ok(Some(format!("dimension names {} instead of {}", text(&there), text(&names))));
         }
     }
+    // Writers state one element by several numbers.
+    let element = |value: &Value| missing_value(meta.data_type, value).flatten();
     let calendar = |value: &Value| Calendar::parse(value.as_str()?).ok();
     for (name, wanted) in MEANING.iter().filter_map(|&name| Some((name, attributes.get(name)?))) {
         let (there, without) = (array.attributes().view()?.get(name).cloned(), meant_without(name));
-        let means_wanted = |there: &Value| {
-            is_same(there, wanted) || name == "calendar" && calendar(there).is_some() && calendar(there) == calendar(wanted)
+        let is_meant = |there: &Value| match name {
+            "calendar" => calendar(there).is_some() && calendar(there) == calendar(wanted),
+            FILL => element(there).is_some() && element(there) == element(wanted),
+            _ => false,
         };
+        let means_wanted = |there: &Value| is_same(there, wanted) || is_meant(there);
         if there.as_ref().or(without.as_ref()).is_some_and(means_wanted) {
             continue;
         }

@@ -1199,3 +1199,32 @@ fn parts_that_come_while_write_back_cannot_be_set_are_kept() {
         assert_eq!(seen, [written; 2], "{limit}: {set:?}");
     }
 }
+
+#[test]
+fn a_variable_of_version_2_is_opened_again_whichever_number_says_what_is_missing() {
+    for (missing, written, others) in [
+        (1e20f32, "1e20", "1.0000000200408773e20"),
+        (-999.9, "-999.9", "-999.9000244140625"),
+        (9.96921e36, "9.96921e36", "9.969209968386869e36"),
+    ] {
+        let store = Store::memory(&Context::with_threads(1));
+        let value = Some(missing.to_ne_bytes().iter().copied().collect());
+        let variable = VariableSpec { missing: value, ..VariableSpec::new(crate::dtype::DataType::Float32, &["x"]) };
+        let define = || {
+            let ds = Dataset::create(&store, "", Some(Format::V2), Create::OpenIfSame)?;
+            ds.define_dimension("x", 4)?;
+            ds.define_variable("t", &variable, Create::OpenIfSame).map(drop)
+        };
+        define().unwrap();
+        let attributes = || String::from_utf8(store.key_get("t/.zattrs").unwrap().unwrap()).unwrap();
+        assert!(attributes().contains(&format!(r#""_FillValue": {written},"#)), "{}", attributes());
+        for there in [written, others, &format!("[{others}]")] {
+            store.key_put("t/.zattrs", format!(r#"{{"_ARRAY_DIMENSIONS":["x"],"_FillValue":{there}}}"#).as_bytes()).unwrap();
+            define().unwrap_or_else(|e| panic!("{there}: {e}"));
+        }
+        for there in ["-1.0", "1e40", "\"none\""] {
+            store.key_put("t/.zattrs", format!(r#"{{"_ARRAY_DIMENSIONS":["x"],"_FillValue":{there}}}"#).as_bytes()).unwrap();
+            assert_eq!(define().map_err(|e| e.kind()), Err(ErrorKind::Exists), "{there}");
+        }
+    }
+}

@@ -133,7 +133,7 @@ fn attributes_of_the_elements_of_one_type_go_or_follow() {
 
 #[test]
 fn a_copy_tells_of_what_was_missing_where_it_is_not_any_more_and_only_there() {
-    use DataType::{Float32, Float64, Int16};
+    use DataType::{Complex64, Float32, Float64, Int16};
     use Format::{V2, V3};
     for (format, old, told, new, wanted, is_told) in [
         (V2, Float32, r#""NaN""#, Float64, Some(r#""NaN""#), false),
@@ -144,6 +144,7 @@ fn a_copy_tells_of_what_was_missing_where_it_is_not_any_more_and_only_there() {
         (V2, Float64, "1e20", Int16, None, true),
         (V2, Float32, "NaN", Int16, None, true),
         (V2, Float32, "1e40", Float64, None, false),
+        (V2, Float32, "-9999.0", Complex64, Some("-9999.0"), false),
         (V3, Float32, r#""AAAAAAAA+P8=""#, Float64, Some(r#""AAAAAAAA+H8=""#), false),
         (V3, Float32, "Infinity", Float64, Some(r#""AAAAAAAA8H8=""#), false),
         (V3, Float32, r#""AAAAAAAA8H8=""#, Int16, None, true),

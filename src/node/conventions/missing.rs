@@ -106,7 +106,8 @@ pub(super) fn missing_to_type(attributes: &mut Map, types: Types, new: DataType,
     let followed = element.and_then(|element| match format {
         // NaN and infinities have no form of their own there: they are what they were.
         Format::V2 if is_same(new, value, &element) => Some(value.clone()),
-        _ => fill_attribute(format, new, &element),
+        Format::V2 => exact_number(new, &element),
+        Format::V3 => fill_attribute(format, new, &element),
     });
     set_fill_attribute(attributes, followed);
 }
@@ -136,6 +137,14 @@ pub(super) fn plain_number(data_type: DataType, element: &[u8]) -> Option<Real> 
     Real::load(part, real).filter(|_| imaginary.iter().all(|&byte| byte == 0))
 }
 
+/// The number that an element is, where JSON has one: readers compare with it as a double, where no fill value of version 2 says what is missing.
+pub(super) fn exact_number(data_type: DataType, element: &[u8]) -> Option<Value> {
+    match plain_number(data_type, element) {
+        Some(Real::Float(number)) => number.is_finite().then(|| Value::Number(json::number(number))),
+        _ => Fill::from_bytes(element).to_json_v3(data_type).ok().filter(Value::is_number),
+    }
+}
+
 /// Whether values of a type are numbers, of which one may mean "missing".
 pub(in crate::node) fn is_number(data_type: DataType) -> bool {
     matches!(data_type.kind(), Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
@@ -151,7 +160,7 @@ pub(in crate::node) fn is_no_number(data_type: DataType, element: &[u8]) -> bool
 }
 
 /// Returns the element that an attribute's value means; `Some(None)` if the type has no such element, `None` for other values.
-pub(super) fn missing_value(data_type: DataType, value: &Value) -> Option<Option<Element>> {
+pub(in crate::node) fn missing_value(data_type: DataType, value: &Value) -> Option<Option<Element>> {
     let read = |value: &Value| Fill::from_json_v3(data_type, value).ok().map(|fill| fill.element(data_type));
     let is_float = data_type.kind() == Kind::Float;
     // Readers compare with the number itself: no element is one that rounds to infinity.
@@ -224,12 +233,10 @@ pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]
     if let (Format::V3, Kind::Complex, Some(part)) = (format, data_type.kind(), data_type.part()) {
         return element.chunks(part.size()).map(|element| fill_attribute(format, part, element)).collect();
     }
-    match (format, plain_number(data_type, element)) {
+    match (format, Real::load(data_type, element)) {
         (Format::V3, Some(Real::Float(value))) => Some(double_to_base64(value).into()),
         (Format::V3, _) if !matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Time) => None,
         (Format::V3, _) => Fill::from_bytes(element).to_json_v3(data_type).ok(),
-        // Where the fill value is null readers compare with the double.
-        (Format::V2, Some(Real::Float(value))) => value.is_finite().then(|| Value::Number(json::number(value))),
         (Format::V2, _) => Fill::from_bytes(element).to_json_v3(data_type).ok().filter(Value::is_number),
     }
 }
@@ -296,7 +303,7 @@ mod tests {
             ("int16", "0", "[2]", x, r#"{"_FillValue":-999}"#, ("-999", r#"{"_FillValue":-999}"#, 0)),
             ("int16", "-999", "[2]", x, r#"{"_FillValue":-999}"#, ("-999", r#"{"_FillValue":-999}"#, 0)),
             ("int8", "0", "[2]", x, r#"{"_Unsigned":"true","_FillValue":255}"#, ("-1", r#"{"_Unsigned":"true","_FillValue":-1}"#, 0)),
-            ("float32", "0.0", "[2]", x, r#"{"_FillValue":"AAAAgB2vFUQ="}"#, ("1e20", r#"{"_FillValue":1.0000000200408773e20}"#, 0)),
+            ("float32", "0.0", "[2]", x, r#"{"_FillValue":"AAAAgB2vFUQ="}"#, ("1e20", r#"{"_FillValue":1e20}"#, 0)),
             ("float32", "0.0", "[2]", x, r#"{"_FillValue":"FK5H4XoUQEg="}"#, ("null", "{}", 0)),
             ("int16", "5", "[2]", x, "{}", ("null", "{}", 1)),
             ("int16", "5", "[2]", x, r#"{"_FillValue":-999}"#, ("-999", r#"{"_FillValue":-999}"#, 1)),

@@ -1,10 +1,10 @@
 //! Attributes with values of an array's elements, where a copy of the array has elements of another type.
 //! Conventions: CF 2.5.1, 3.5 and 8.1; netCDF's best practices, "Unsigned Data".
 
-use super::missing::{Types, in_type, is_number, is_same, missing_to_type, missing_value, plain_number, stored_value};
+use super::missing::{Types, exact_number, in_type, is_number, is_same, missing_to_type, missing_value, stored_value};
 use super::time::TimeUnits;
 use crate::dtype::fill::Fill;
-use crate::dtype::{DataType, Kind, Real, Unit};
+use crate::dtype::{DataType, Kind, Unit};
 use crate::metadata::{Format, Map, Value, json};
 
 /// The attribute with values that mean "missing", beside `_FillValue`.
@@ -91,11 +91,7 @@ fn value_in_type(types: Types, new: DataType, item: &Value) -> Option<Value> {
     let item = &as_meant(types, item);
     let Some(element) = stored_value(types, item).flatten() else { return Some(item.clone()) };
     let element = in_type(types, new, &element).filter(|_| is_number(new))?;
-    match plain_number(new, &element)? {
-        _ if is_same(new, item, &element) => Some(item.clone()),
-        Real::Float(number) => number.is_finite().then(|| Value::Number(json::number(number))),
-        Real::Int(_) => Fill::from_bytes(&element).to_json_v3(new).ok(),
-    }
+    if is_same(new, item, &element) { Some(item.clone()) } else { exact_number(new, &element) }
 }
 
 #[cfg(test)]
