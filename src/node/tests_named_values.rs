@@ -9,12 +9,14 @@ use DataType::{Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt
 const TYPES: [DataType; 11] = [Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64];
 
 /// What attributes say, in range of some types, at their edges and beyond, as JSON has it.
-const SAID: [&str; 23] = [
+const SAID: [&str; 25] = [
     "0",
     "-0.0",
     "5",
     "5.0",
     "0.1",
+    "1e-9",
+    "1e-50",
     "-9.5",
     "-1",
     "127",
@@ -125,7 +127,7 @@ impl Case<'_> {
     fn named(&self) -> Option<f64> {
         let is_float = matches!(self.from, Float16 | Float32 | Float64);
         let said: f64 = if is_float { self.said.trim_matches('"') } else { self.said }.parse().ok()?;
-        cast(self.from, said).filter(|element| said.is_infinite() || element.is_finite())
+        cast(self.from, said).filter(|element| (said.is_infinite() || element.is_finite()) && (said == 0.0 || *element != 0.0))
     }
 
     /// What is wrong with the attribute of the copy, which has this value.

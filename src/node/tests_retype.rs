@@ -144,6 +144,7 @@ fn a_copy_tells_of_what_was_missing_where_it_is_not_any_more_and_only_there() {
         (V2, Float64, "1e20", Int16, None, true),
         (V2, Float32, "NaN", Int16, None, true),
         (V2, Float32, "1e40", Float64, None, false),
+        (V2, Float32, "1e-50", Float64, None, false),
         (V2, Float32, "-9999.0", Complex64, Some("-9999.0"), false),
         (V3, Float32, r#""AAAAAAAA+P8=""#, Float64, Some(r#""AAAAAAAA+H8=""#), false),
         (V3, Float32, "Infinity", Float64, Some(r#""AAAAAAAA8H8=""#), false),

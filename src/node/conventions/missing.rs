@@ -114,7 +114,10 @@ pub(super) fn missing_to_type(attributes: &mut Map, types: Types, new: DataType,
 
 /// The element of another type that an element becomes, if that has one.
 pub(super) fn in_type(types: Types, new: DataType, element: &[u8]) -> Option<Element> {
-    Some(converted_fill(&Fill::from_bytes(element), types.1, new).ok()??.element(new))
+    let converted = converted_fill(&Fill::from_bytes(element), types.1, new).ok()??.element(new);
+    let is_other = |data_type, element: &[u8]| plain_number(data_type, element).is_some_and(|number| number.double() != 0.0);
+    // A number that is rounded to zero would name elements that it did not.
+    (!is_other(types.1, element) || is_other(new, &converted)).then_some(converted)
 }
 
 /// Whether a value names an element of a type also to readers that take a number for a double, as it is, and compare.
@@ -163,11 +166,11 @@ pub(in crate::node) fn is_no_number(data_type: DataType, element: &[u8]) -> bool
 pub(in crate::node) fn missing_value(data_type: DataType, value: &Value) -> Option<Option<Element>> {
     let read = |value: &Value| Fill::from_json_v3(data_type, value).ok().map(|fill| fill.element(data_type));
     let is_float = data_type.kind() == Kind::Float;
-    // Readers compare with the number itself: no element is one that rounds to infinity.
+    // Readers compare with the number itself: no element is one that rounds to infinity or to zero.
     let near = |double: f64, value: &Value| {
-        let is_beyond =
-            |element: &Element| double.is_finite() && Real::load(data_type, element).is_some_and(|real| real.double().is_infinite());
-        read(value).filter(|element| !is_beyond(element)).or_else(|| named(data_type, double))
+        let is_near = |real: f64| (double == 0.0 || real != 0.0) && !(double.is_finite() && real.is_infinite());
+        let is_one = |element: &Element| Real::load(data_type, element).is_none_or(|real| is_near(real.double()));
+        read(value).filter(is_one).or_else(|| named(data_type, double))
     };
     match if is_number(data_type) { single(value) } else { value } {
         // Eight bytes of a double, whatever the type (XR-12); other writers put the number itself, or its name (XR-14).

@@ -132,6 +132,9 @@ mod tests {
             // What is nearest in the copy.
             ((Float64, Float64), Float32, r#"{"valid_max":0.1,"units":"K"}"#, r#"{"valid_max":0.10000000149011612,"units":"K"}"#),
             ((Float32, Float32), Float64, r#"{"actual_range":[0.5,0.1]}"#, r#"{"actual_range":[0.5,0.10000000149011612]}"#),
+            // What is rounded to zero is none of the numbers above it.
+            ((Float32, Float32), Float64, r#"{"valid_min":1e-50}"#, r#"{"valid_min":1e-50}"#),
+            ((Float32, Float32), Float16, r#"{"valid_min":1e-9}"#, r#"{"valid_min":1e-9}"#),
             ((Float64, Float64), Int16, r#"{"valid_range":[-9.5,1e9]}"#, r#"{"valid_range":[-9.5,1e9]}"#),
             // Numbers that mean themselves stay.
             ((Int8, Int8), Int16, r#"{"valid_max":-1,"flag_values":[-1]}"#, r#"{"valid_max":-1,"flag_values":[-1]}"#),
