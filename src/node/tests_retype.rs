@@ -189,6 +189,7 @@ fn a_further_type_is_refused_where_attributes_have_followed_one() {
         (r#"{"_Unsigned":"true","_FillValue":-1,"valid_max":-2}"#, away, false),
         (r#"{"_Unsigned":"true","_FillValue":-1,"valid_max":-2}"#, &[Int8, Float32, Float32], false),
         (r#"{"units":"K","valid_max":-2}"#, back, false),
+        (r#"{"ozarr_digest":"00"}"#, back, false),
     ] {
         let (from, to, at) = (memory(), memory(), format!("{attributes} {types:?}"));
         let mut spec = Spec::new(Int8, &[2]).unwrap();

@@ -39,6 +39,9 @@ impl Spec {
             self.fill = converted_fill(fill, meant, new)?.filter(|_| !is_none).map_or(none, FillSetting::Element);
         }
         if self.loose && old != new {
+            if self.attributes.shift_remove(DIGEST).is_some() {
+                self.left_out.push(format!("the attribute {DIGEST:?} is left out: it is that of elements of {}", old.name()));
+            }
             let before = self.attributes.clone();
             self.change_attributes((old, meant), new);
             self.has_followed |= self.attributes != before;
@@ -61,9 +64,6 @@ impl Spec {
     /// Lets the attributes that speak of elements, of `old` for numbers of `meant`, follow the type, or leaves them out.
     fn change_attributes(&mut self, (old, meant): (DataType, DataType), new: DataType) {
         self.attributes.shift_remove(UNSIGNED);
-        if self.attributes.shift_remove(DIGEST).is_some() {
-            self.left_out.push(format!("the attribute {DIGEST:?} is left out: it is that of elements of {}", old.name()));
-        }
         self.left_out.extend(times_to_type(&self.attributes, old, new));
         self.left_out.extend(values_to_type(&mut self.attributes, (old, meant), new, self.format.unwrap_or(Format::V3)));
     }
