@@ -193,6 +193,8 @@ impl Group {
         let put = self.reveal(above, place, Some(mark))?;
         // What cannot be looked at is there.
         if !self.is_whole(above, place, mark).unwrap_or(true) {
+            // What has its name no more is not taken for what was begun here: the document that is hidden by now is that of another writer.
+            self.store().checkpoint().iter().for_each(|begun| begun.revealed.set(false));
             for key in put {
                 above.shared().erase(&key).map_err(|e| e.at_key(&key))?;
                 above.note_document(&key);
@@ -227,7 +229,7 @@ impl Group {
                 put => put.map(|()| made.push(to))?,
             }
         }
-        self.store().checkpoint().iter().for_each(|begun| begun.revealed.set());
+        self.store().checkpoint().iter().for_each(|begun| begun.revealed.set(true));
         Ok(made)
     }
 

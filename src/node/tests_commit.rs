@@ -6,7 +6,7 @@ use super::tests_checkpoint::{fill, make, newest};
 use super::tests_growth::Folder;
 use super::tests_series::Meeting;
 pub(super) use super::tests_store::on;
-use super::tests_store::{Next, Told, before_call, told};
+use super::tests_store::{Due, Next, Told, before_call, told};
 use super::tests_swap::Overtaken;
 use super::*;
 use crate::dtype::DataType;
@@ -416,5 +416,28 @@ fn a_checkpoint_that_another_process_begins_at_the_same_moment_is_no_node_to_ove
             }
         }
         assert!(refused > 0, "{format:?}");
+    }
+}
+
+#[test]
+fn what_another_writer_fills_stays_when_a_commit_that_it_has_overtaken_is_given_up() {
+    for format in [Format::V3, Format::V2] {
+        let place = Place::new(format, false);
+        let due = Due::default();
+        let group = checkpoints(&due.store(place.shared())).begin("new").unwrap();
+        fill(&group, 1).unwrap();
+        let (others, begun) = (place.shared(), Arc::new(Mutex::new(None)));
+        let set = begun.clone();
+        due.set_here(if format == Format::V3 { "new/zarr.json" } else { "new/.zgroup" }, move || {
+            let other = checkpoints(&on(others)).begin("new")?;
+            fill(&other, 2)?;
+            *set.lock().unwrap() = Some(other);
+            Ok(())
+        });
+        for end in [Group::commit, Group::abandon] {
+            assert_eq!(end(&group).err().map(|e| e.kind()), Some(ErrorKind::State), "{format:?}");
+        }
+        begun.lock().unwrap().take().unwrap().commit().unwrap();
+        assert_eq!(newest(&on(place.shared()), ""), 2, "{format:?}");
     }
 }

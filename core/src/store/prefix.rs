@@ -46,9 +46,9 @@ impl Links {
 pub struct Revealed(Arc<AtomicBool>);
 
 impl Revealed {
-    /// From now on all keys are found by their names.
-    pub fn set(&self) {
-        self.0.store(true, Ordering::Release);
+    /// From now on all keys are found by their names, or are hidden as before.
+    pub fn set(&self, revealed: bool) {
+        self.0.store(revealed, Ordering::Release);
     }
 }
 
@@ -331,8 +331,10 @@ mod tests {
         assert!(part.erase("k").unwrap() && part.open("k").unwrap().is_none());
         all.put("a/k", &[b"3"], Condition::Absent).unwrap();
         assert!(part.open("k").unwrap().is_none());
-        revealed.set();
+        revealed.set(true);
         assert!(part.open("k").unwrap().is_some());
+        revealed.set(false);
+        assert!(part.open("k").unwrap().is_none());
     }
 
     #[test]
