@@ -52,7 +52,6 @@ impl Store {
     fn flush_and_tell(&self) -> Result<()> {
         self.flush()?;
         if !self.consolidates(Consolidate::Flush) {
-            let _alone = document::lock_flush(self);
             return upkeep::catch_up(self);
         }
         self.consolidate_all(true).and(self.flush())
@@ -99,6 +98,7 @@ impl Store {
 
     /// Consolidates the root and the groups of the nodes that wait for it. Where the store cannot list its keys nothing is done.
     pub(super) fn consolidate_pending(&self) -> Result<()> {
+        let _alone = document::lock_flush(self);
         let noted = self.unconsolidated().write(std::mem::take);
         if noted.is_empty() || !self.shared().capabilities().listable || self.check_writable().is_err() {
             return Ok(());

@@ -4,6 +4,7 @@ use super::path::{self, prefix};
 use super::{Store, claim};
 use crate::engine::footprint;
 use crate::engine::lock::KeyGuard;
+use crate::engine::request_queue::may_wait;
 use crate::error::{ErrorKind, Result, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, make_text_room};
 use crate::metadata::{Format, Map, Value, json, v2, v3};
@@ -198,9 +199,13 @@ pub(super) fn lock_place(store: &Store, path: &str) -> Result<DocumentLock> {
     Ok(DocumentLock { process, _thread: thread })
 }
 
-/// Lets one thread at a time store what waits for a flush of the store: another one that flushes it comes back when that is done.
-pub(super) fn lock_flush(store: &Store) -> KeyGuard {
-    store.context().document_locks.lock_place(&format!("flush of {}", store.number()))
+/// Lets one thread at a time tell what waits in the store: another one that flushes it comes back when that is done.
+///
+/// No two threads wait for each other by it. A thread that has the lock gets it again, as where telling a step is a part of a close. It is taken before
+/// documents' locks and behind those of places where nodes are made, none of which the library takes while it has this one. A thread that has a document's or a
+/// chunk's lock, as in a store's function that flushes, and one that works for another thread, which may have this one, go on without it.
+pub(super) fn lock_flush(store: &Store) -> Option<KeyGuard> {
+    may_wait().then(|| store.context().document_locks.lock_place(&format!("flush of {}", store.number())))
 }
 
 /// Whether somebody holds that lock.

@@ -223,6 +223,50 @@ fn an_array_with_the_same_values_of_another_process_keeps_them_whenever_its_docu
 }
 
 #[test]
+fn a_flush_or_close_comes_back_when_another_call_of_another_thread_has_told_readers() {
+    type Call = fn(&Store) -> Result<()>;
+    let calls: [(Consolidate, (&str, &str), Call, Call); 3] = [
+        (Consolidate::Flush, ("zarr.json", "late"), |store| store.rename_node("b", "c"), |store| store.flush_all()),
+        (
+            Consolidate::Flush,
+            ("zarr.json", "late"),
+            |store| store.copy_node("b", (store, "c"), Create::New, false, &mut |_, _| Ok(())),
+            |store| store.flush_all(),
+        ),
+        (
+            Consolidate::Step,
+            (".zmetadata", "a/.zarray"),
+            |store| Array::create(store, "c", &spec_as(Format::V2, &[4], &[4]), Create::New).map(drop),
+            |store| store.close(None),
+        ),
+    ];
+    for ((how, (key, told), first, end), fails) in calls.into_iter().flat_map(|call| [(call, false), (call, true)]) {
+        let due = Due::default();
+        let options = Options { consolidate: how, ..Options::default() };
+        let store = Store::new(&Context::with_threads(1), due.in_memory().shared().clone(), Mode::ReadWrite, options);
+        let format = if how == Consolidate::Step { Format::V2 } else { Format::V3 };
+        let root = Group::create(&store, "", Some(format), Create::New).unwrap();
+        let make = |name: &str| Array::create(&store, name, &spec_as(format, &[4], &[4]), Create::New);
+        if how == Consolidate::Step {
+            // As where another thread has made it and is about to tell of it.
+            Array::create(&anew(&store), "a", &spec_as(format, &[4], &[4]), Create::New).unwrap();
+            store.note_named("a", true);
+        } else {
+            let array = make("a").unwrap();
+            make("b").and_then(|_| root.consolidate()).and_then(|()| store.flush_all()).unwrap();
+            array.attributes().set_i64("late", 1).unwrap();
+        }
+        let other = store.clone();
+        let text = begin_within(&store, (&due, key, fails), move || {
+            end(&other).unwrap();
+            String::from_utf8(other.key_get(key).unwrap().unwrap_or_default()).unwrap()
+        });
+        assert_eq!(first(&store).is_err(), fails, "{how:?}");
+        assert!(text().contains(told), "{how:?}, {fails}");
+    }
+}
+
+#[test]
 fn what_waits_beside_a_row_that_is_appended_is_stored_by_other_threads() {
     // By the handle as it is, and by a call that has begun before the array was cut.
     for is_old in [false, true] {

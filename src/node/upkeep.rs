@@ -154,6 +154,7 @@ pub(super) fn after_array_change(store: &Store, path: &str, format: Format, told
 
 /// Brings the changes that waited for a flush into consolidated metadata, all of a group at once. After an error they wait on.
 pub(super) fn catch_up(store: &Store) -> Result<()> {
+    let _alone = document::lock_flush(store);
     let behind = store.behind().take();
     // Each group has its own lengths of a node: those above the store are told all of them.
     let mut every: BTreeMap<&str, Lengths> = BTreeMap::new();

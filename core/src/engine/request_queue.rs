@@ -14,7 +14,7 @@
 
 use super::footprint::Footprint;
 use super::inside_request::is_inside;
-use super::lock::{end_below, has_put_off, holds_chunk, lock};
+use super::lock::{end_below, has_put_off, holds_chunk, holds_document, lock};
 use super::pool;
 use super::request::Request;
 use super::turns::{Line, Turns};
@@ -426,6 +426,12 @@ pub fn shutdown() -> Result<()> {
     }
     per_thread::give_back();
     Ok(())
+}
+
+/// Returns whether this thread may wait for another one that takes its time: it holds no lock that the other one may want, and does no work that the
+/// other one may wait for.
+pub fn may_wait() -> bool {
+    !(holds_document() || holds_chunk() || is_inside() || pool::is_worker())
 }
 
 #[cfg(test)]
