@@ -10,7 +10,7 @@ use crate::dtype::{DataType, Kind};
 use crate::engine::Growths;
 use crate::engine::lock::KeyGuard;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::fork::ForkPreserved;
+use crate::fork::{ForkPreserved, forks};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, collect, make_room, readable, text_of, try_collect};
 use crate::metadata::json::{self, Text, brief};
 use crate::metadata::{Dialect, Format, Map, Value, v2, v3};
@@ -53,8 +53,9 @@ struct Uncommitted {
     /// The attributes with the changes.
     view: Arc<Map>,
     changes: Vec<AttributeChange>,
-    /// A commit stores them, which has the lock of the document: none is added until it ends.
-    is_being_stored: bool,
+    /// Where a commit stores them, which has the lock of the document, so that none is added until it ends: the number of [`forks`] of its process. In a
+    /// child of `fork` no thread does it.
+    stored_in: Option<u32>,
 }
 
 impl Attributes {
@@ -180,7 +181,7 @@ impl Attributes {
             if collected.is_some() {
                 bail!(State, "changes of the attributes of {} are already being collected; commit them first", self.name());
             }
-            *collected = Some(Uncommitted { view: base.clone(), base, changes: Vec::new(), is_being_stored: false });
+            *collected = Some(Uncommitted { view: base.clone(), base, changes: Vec::new(), stored_in: None });
             Ok(())
         })
     }
@@ -190,7 +191,7 @@ impl Attributes {
         let storing = self.lock_thread();
         let to_store = self.collected.write(|collected| {
             let pending = collected.as_mut()?;
-            pending.is_being_stored = true;
+            pending.stored_in = Some(forks());
             Some(collect(pending.changes.iter().cloned()))
         });
         let Some(changes) = to_store else {
@@ -198,7 +199,7 @@ impl Attributes {
         };
         let stored = changes.and_then(|changes| if changes.is_empty() { Ok(()) } else { self.store_all(&changes) });
         let pending = self.collected.write(|collected| {
-            collected.as_mut()?.is_being_stored = false;
+            collected.as_mut()?.stored_in = None;
             collected.take_if(|_| stored.is_ok())
         });
         drop(storing);
@@ -323,7 +324,7 @@ impl Attributes {
         }
         let current = self.current()?;
         self.collected.write(|collected| {
-            let Some(pending) = collected.as_mut().filter(|pending| !pending.is_being_stored) else { return Ok(changes) };
+            let Some(pending) = collected.as_mut().filter(|pending| pending.stored_in != Some(forks())) else { return Ok(changes) };
             self.rebase(pending, &current)?;
             make_room(&mut pending.changes, changes.len())?;
             if let [change] = &changes[..] {

@@ -267,6 +267,35 @@ fn a_flush_or_close_comes_back_when_another_call_of_another_thread_has_told_read
 }
 
 #[test]
+fn what_a_child_of_fork_sets_is_collected_whatever_the_parent_was_storing_then() {
+    let due = Due::default();
+    let array = Array::create(&due.in_memory(), "a", &spec(&[4], &[4]), Create::New).unwrap();
+    array.attributes().begin().and_then(|()| array.attributes().set_i64("a", 1)).unwrap();
+    let other = array.clone();
+    due.set_here("zarr.json", move || {
+        let is_last = || {
+            other.attributes().set_i64("a", 2)?;
+            other.attributes().commit()?;
+            Ok(Array::open(other.store(), "a")?.attributes().get_i64("a")? == 2)
+        };
+        // SAFETY: the child changes what is in its memory, and ends without unwinding.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            let is_last: Result<bool> = is_last();
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(if matches!(is_last, Ok(true)) { 42 } else { 1 }) };
+        }
+        let mut status = 0;
+        // SAFETY: `status` is an int.
+        unsafe { libc::waitpid(pid, &mut status, 0) };
+        assert_eq!(libc::WEXITSTATUS(status), 42);
+        Ok(())
+    });
+    array.attributes().commit().unwrap();
+    assert!(due.is_over());
+}
+
+#[test]
 fn what_waits_beside_a_row_that_is_appended_is_stored_by_other_threads() {
     // By the handle as it is, and by a call that has begun before the array was cut.
     for is_old in [false, true] {
