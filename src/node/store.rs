@@ -419,11 +419,6 @@ impl Store {
         self.0.changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Tells the log what a copy or a migration into the store could not keep.
-    pub fn tell(&self, notes: &[String]) {
-        notes.iter().for_each(|note| self.context().warn(note));
-    }
-
     /// Threads and locks.
     pub(super) fn context(&self) -> &Context {
         &self.0.context

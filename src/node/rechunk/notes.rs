@@ -7,9 +7,17 @@ use crate::error::Result;
 use crate::limits::readable;
 use crate::metadata::extension::Extension;
 use crate::metadata::{ArrayMeta, Codecs, Format, Map, v3};
+use crate::node::Store;
 use crate::node::conventions::missing::{is_no_number, missing_of};
 use crate::node::follow_type::is_lossy_zfp;
 use crate::node::spec::converted_fill;
+
+impl Store {
+    /// Tells the log what a copy or a migration into the store could not keep.
+    pub fn tell(&self, notes: &[String]) {
+        notes.iter().for_each(|note| self.context().warn(note));
+    }
+}
 
 /// The notes of a copy in which nothing means "missing" that did, in version 3 and 2.
 pub(super) const MISSING_LOST: [&str; 2] = [
