@@ -160,7 +160,7 @@ ozarr_status om_check_known(const ozarr_mpi *m, const void *handle, const char *
 /* Creates an array below a group; `more` says what else the ranks have to agree on. */
 ozarr_status om_create_below(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, ozarr_create_mode mode, const char *more,
                              ozarr_array **out);
-/* Takes back an array below a group (NULL: it is closed) that was or may have been created, as rank 0 knows, after a failure whose status and message
+/* Takes back an array below a group (NULL: it is closed) that was created, as rank 0 knows, after a failure whose status and message
  * stay; the message tells what became of the array. Collective. */
 ozarr_status om_take_back(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_array *array, bool created, ozarr_status status);
 

@@ -125,13 +125,8 @@ static ozarr_status enter_below(ozarr_mpi *m, const char *function, const ozarr_
     return om_enter(m, status, NULL, call);
 }
 
-/* Whether rank 0 finds nothing at a path below a group. */
-static bool is_free(const ozarr_group *group, const char *path) {
-    ozarr_array *there = NULL;
-    const ozarr_status status = ozarr_group_open_array(group, path, &there);
-    ozarr_array_free(there);
-    return status == OZARR_ERR_NOT_FOUND;
-}
+/* Whether a creation failed behind the array's document, which stays: any other array at its path is another program's. */
+static bool is_there(ozarr_status status) { return status != OZARR_OK && strstr(ozarr_last_error(), "(the node itself is there") != NULL; }
 
 ozarr_status om_create_below(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, ozarr_create_mode mode, const char *more,
                              ozarr_array **out) {
@@ -139,10 +134,8 @@ ozarr_status om_create_below(ozarr_mpi *m, ozarr_group *group, const char *path,
     ozarr_status status = enter_below(m, "ozarr_mpi_group_create_array", group, path, (int)mode, more, out);
     if (status != OZARR_OK) return status;
     finish_writes(m);
-    const bool was_free = m->rank == 0 && mode == OZARR_CREATE_NEW && is_free(group, path);
     if (m->rank == 0) status = ozarr_group_create_array(group, path, spec, mode, out);
-    /* What fails behind the array's document leaves it there, and so does an answer of a server that was lost. Another program's is OZARR_ERR_EXISTS. */
-    const bool created = m->rank == 0 && (status == OZARR_OK || (was_free && status != OZARR_ERR_EXISTS));
+    const bool created = m->rank == 0 && (status == OZARR_OK || is_there(status));
     status = om_share(m, status, "r+", out, NULL);
     /* What another rank could not open is there all the same. */
     if (status != OZARR_OK && mode == OZARR_CREATE_NEW) status = om_take_back(m, group, path, NULL, created, status);

@@ -251,8 +251,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *
 
 /**
  * Creates an array in a checkpoint, or any group, of `rank` dimensions `shape`; writes each rank's box of it; closes it. After an error there
- * is no array: the call can be made again. Where it could not be erased either, as by a server that fails on, the message says so: erase it
- * (`ozarr_group_erase`, in `ozarr_mpi_once`) before the call is made again.
+ * is no array: the call can be made again. Where it could not be erased either, as the message says, or a server's answer was lost, one without
+ * values may be there, and the same call is `OZARR_ERR_EXISTS`: erase it (`ozarr_group_erase`, in `ozarr_mpi_once`) before the call is made again.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_type type, int32_t rank,
     const int64_t *shape, const int64_t *start, const int64_t *count, const void *data, size_t size);
