@@ -151,7 +151,7 @@ impl<'a> ChunkSink<'a> {
         Ok(ChunkSink { condition, looked, ..self })
     }
 
-    /// Looks, just before the new file gets the name, whether the old one still has it: else it was replaced or erased.
+    /// Looks, right before the new file gets the name, whether the old one still has it: else it was replaced or erased.
     pub fn instead_of(self, old: Option<&'a Object>) -> ChunkSink<'a> {
         ChunkSink { old, ..self }
     }
@@ -201,7 +201,6 @@ impl<'a> ChunkSink<'a> {
         };
         let Some(later) = self.later else {
             return self.array.while_there(|| {
-                self.check(key)?;
                 count();
                 self.changed(key, self.put_now(key, parts))
             });
@@ -217,6 +216,9 @@ impl<'a> ChunkSink<'a> {
 
     fn put_now(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
         let (store, mut condition) = (&*self.array.store, self.condition);
+        if let Some(files) = store.files().filter(|_| self.old.is_some() || self.looked.is_some()) {
+            return files.put_over(key, parts, &|| self.check(key));
+        }
         let Some(fence) = self.array.fence() else { return store.put(key, parts, condition) };
         if condition == Condition::None {
             if !self.again {
@@ -259,10 +261,7 @@ impl<'a> ChunkSink<'a> {
         if let (Staged::Memory(bytes), Some(_)) = (&staged, self.array.fence()) {
             return self.put(key, &[bytes]);
         }
-        self.array.while_there(|| {
-            self.check(key)?;
-            self.changed(key, self.array.store.publish(key, staged))
-        })
+        self.array.while_there(|| self.changed(key, self.array.store.publish(key, staged)))
     }
 
     /// Tells the array of a key that was just changed, or that may have been in spite of an error.
@@ -296,6 +295,100 @@ impl BoundArray {
         }
         if let Some(changes) = &self.changes {
             changes.add(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::chain::Chain;
+    use crate::dtype::DataType;
+    use crate::engine::Selection;
+    use crate::engine::shard_open::tests::view;
+    use crate::metadata::{Codecs, v3::codec_list};
+    use crate::store::fault;
+    use crate::store::local::path::LOCK_NAME;
+    use crate::store::local::{LocalStore, SyncMode};
+    use crate::store::os::Call;
+    use crate::store::suite::{TestFolder, names_in};
+
+    const LITTLE: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+
+    /// One chunk of 16 elements as one of several processes has it open.
+    fn open(root: &std::path::Path, codecs: &str, sync: SyncMode) -> Arc<BoundArray> {
+        let codecs = Codecs::V3(codec_list(&crate::json::parse_text(codecs).unwrap()).unwrap());
+        let chain = Chain::parse(&codecs, DataType::Int32, 1).unwrap();
+        let store = Arc::new(LocalStore::open(root, true, sync).unwrap());
+        let mut array = BoundArray::plain((store, "a/"), (&[16], &[16]), DataType::Int32, &chain);
+        array.lenient.empty_is_missing = true;
+        Arc::new(array)
+    }
+
+    fn write(array: &Arc<BoundArray>, mut values: Vec<i32>) {
+        let region = Selection::new(&[16], &[0], &[values.len() as i64], None).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { crate::engine::write(array, &region, &view(&mut values)).unwrap() };
+    }
+
+    fn stored(array: &Arc<BoundArray>) -> Vec<i32> {
+        let mut values = vec![9; 16];
+        // SAFETY: the memory lives as long as the call.
+        unsafe { crate::engine::read(array, &Selection::all(&[16]), &view(&mut values)).unwrap() };
+        values
+    }
+
+    /// What stands for an object of no bytes, which counts as missing.
+    const EMPTY: i32 = -1;
+
+    /// What a chunk held before, the two elements that one process writes, and what another one writes whole meanwhile.
+    const CASES: [(Option<i32>, i32, i32); 6] =
+        [(Some(3), 7, 5), (Some(3), 7, 0), (None, 7, 5), (Some(0), 0, 5), (Some(3), 0, 0), (Some(EMPTY), 7, 5)];
+
+    /// Whether another process came as it writes before a call. Neither loses what it has written, but where both have.
+    fn comes_beside(case: (Option<i32>, i32, i32), (codecs, sync, flushed): (&str, SyncMode, bool), (call, after): (Call, usize)) -> bool {
+        let ((before, part, whole), root) = (case, TestFolder::new("sink-beside"));
+        let [own, other] = [(); 2].map(|()| open(&root, codecs, sync));
+        // What a process has stored itself since its last flush is replaced without a sync.
+        write(&own, vec![before.unwrap_or(1); 16]);
+        match before {
+            None => drop(own.store.erase("a/c.0").unwrap()),
+            Some(EMPTY) => own.store.put("a/c.0", &[], Condition::None).unwrap(),
+            // Only what the process writes then is not the fill value.
+            Some(0) => write(&own, vec![3; 2]),
+            Some(_) => {}
+        }
+        if flushed {
+            own.store.flush().unwrap();
+        }
+        let writer = other.clone();
+        let ((), came) = fault::before(call, after, move || write(&writer, vec![whole; 16]), || write(&own, vec![part; 2]));
+        let found = stored(&other);
+        let told = format!("{case:?} {sync:?}, flushed: {flushed}, before {call:?} {after}: {found:?}, {codecs}");
+        assert!(!came || found[2..] == [whole; 14] && (found[..2] == [part; 2] || found[..2] == [whole; 2]), "{told}");
+        assert!(names_in(&root.join("a")).iter().all(|name| [LOCK_NAME, "c.0"].contains(&&**name)), "{told}");
+        came
+    }
+
+    #[test]
+    fn a_chunk_that_another_process_writes_whole_beside_a_part_of_it_is_not_lost_whenever_it_comes() {
+        let sharded = format!(
+            r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{LITTLE}],"index_codecs":[{LITTLE}]}}}}]"#
+        );
+        let plain = format!("[{LITTLE}]");
+        // Before the rename itself it would be lost: nothing is between the last look and that.
+        let calls = [Call::Open, Call::Stat, Call::Close, Call::RenameNew, Call::Sync];
+        let all = [
+            (&*plain, SyncMode::Batch, true),
+            (&*plain, SyncMode::Batch, false),
+            (&*plain, SyncMode::Each, false),
+            (&*plain, SyncMode::None, false),
+            (&*sharded, SyncMode::Batch, true),
+        ];
+        for how in all {
+            let points = CASES.iter().flat_map(|case| calls.map(|call| (*case, call)));
+            let came: usize = points.map(|(case, call)| (0..).take_while(|after| comes_beside(case, how, (call, *after))).count()).sum();
+            assert!(came > 30, "{came}");
         }
     }
 }

@@ -94,10 +94,10 @@ impl Edit<'_> {
         let at_once = Edit { sink: sink.over(found.as_ref())?, ..*self };
         match found {
             None => at_once.put(&cuts, key, &Old::default(), s),
-            // The condition of the put stays that of the empty object.
-            Some(object) if array.lenient.empty_is_missing && object.len()? == 0 => at_once.put(&cuts, key, &Old::default(), s),
             Some(object) => {
-                let old = self.read_old(&object, &cuts, old, &mut s.chain)?;
+                // The condition of the put stays that of the empty object.
+                let is_missing = array.lenient.empty_is_missing && object.len()? == 0;
+                let old = if is_missing { Old::default() } else { self.read_old(&object, &cuts, old, &mut s.chain)? };
                 let file = object.watched();
                 let sink = at_once.sink.instead_of(file.as_ref());
                 Edit { sink, ..*self }.put(&cuts, key, &old, s)

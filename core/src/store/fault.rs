@@ -35,8 +35,12 @@ pub fn fail(call: Call, errno: i32) -> Fault {
     Fault { call, after: 0, times: 1, effect: Effect::Fail(errno) }
 }
 
+type Event = Box<dyn FnOnce() + Send>;
+
 thread_local! {
     static PLAN: RefCell<Vec<Fault>> = const { RefCell::new(Vec::new()) };
+    /// What another process does before a call, and how many calls of that kind come first.
+    static BEFORE: RefCell<Option<(Call, usize, Event)>> = const { RefCell::new(None) };
     static IS_LOCAL: Cell<Option<bool>> = const { Cell::new(None) };
     static CLOSES_FILES: Cell<bool> = const { Cell::new(false) };
     static FOLDS_CASE: Cell<bool> = const { Cell::new(false) };
@@ -55,6 +59,27 @@ pub fn with<T>(faults: &[Fault], f: impl FnOnce() -> T) -> (T, usize) {
 /// Runs `f`, in which the calls of that kind fail, from the one behind `after` others on.
 pub fn failing<T>(call: Call, after: usize, errno: i32, f: impl FnOnce() -> T) -> T {
     with(&[Fault { after, times: usize::MAX, ..fail(call, errno) }], f).0
+}
+
+/// Runs `f`, in which `event` happens in another thread before a call of that kind that comes behind `after` others; gives also whether it did.
+pub fn before<T>(call: Call, after: usize, event: impl FnOnce() + Send + 'static, f: impl FnOnce() -> T) -> (T, bool) {
+    BEFORE.set(Some((call, after, Box::new(event))));
+    let result = f();
+    (result, BEFORE.take().is_none())
+}
+
+fn happen(call: Call) {
+    let due = BEFORE.with_borrow_mut(|before| match before {
+        Some((of, 0, _)) if *of == call => before.take(),
+        Some((of, after, _)) if *of == call => {
+            *after -= 1;
+            None
+        }
+        _ => None,
+    });
+    if let Some((_, _, event)) = due {
+        std::thread::spawn(event).join().unwrap();
+    }
 }
 
 /// How many calls of that kind `f` makes in this thread.
@@ -78,6 +103,7 @@ fn take(call: Call, fits: impl Fn(Effect) -> bool) -> Option<Effect> {
 }
 
 pub(super) fn errno(call: Call) -> Option<i32> {
+    happen(call);
     match take(call, |e| matches!(e, Effect::Fail(_)))? {
         Effect::Fail(errno) => Some(errno),
         Effect::Short(_) => None,

@@ -323,6 +323,9 @@ pub trait Storage: Send + Sync {
     fn describe(&self) -> String;
 }
 
+/// Fails where what a key holds is not to be replaced.
+pub type Check<'a> = &'a dyn Fn() -> Result<()>;
+
 /// What can be done better, or at all, with keys that are local files.
 pub trait LocalFiles {
     /// Opens the folder that all keys with this prefix (empty, or ending in `/`) are in, so that many of them are found with less to look
@@ -345,6 +348,10 @@ pub trait LocalFiles {
     /// Says whether `key` still holds an object that was opened, as far as that can be told: of a file that has other names, as checkpoints share
     /// files by links, it cannot.
     fn holds(&self, key: &str, old: &Object) -> Result<bool>;
+
+    /// Stores a value in the place of one that was looked at, as [`Storage::put`] does. `check` is asked right before the key gets it, when all else
+    /// is done: its error leaves the key as it is.
+    fn put_over(&self, key: &str, parts: &[&[u8]], check: Check<'_>) -> Result<()>;
 
     /// Says whether an open file may look as if its key still held it after it was replaced or erased.
     fn keeps_removed(&self) -> bool;

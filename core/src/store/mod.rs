@@ -49,8 +49,8 @@ pub mod zip;
 pub use crate::forward;
 pub use calls::{StorageExt, get, get_many, start_and_wait};
 pub use interface::{
-    ByteRange, Capabilities, Change, ChangeDone, Condition, CutMark, Fetched, Folder, Keys, ListInto, ListedKey, Listing, LocalFiles,
-    LockUse, ProcessLock, ReadDone, SharedStore, Started, Storage, read_now,
+    ByteRange, Capabilities, Change, ChangeDone, Check, Condition, CutMark, Fetched, Folder, Keys, ListInto, ListedKey, Listing,
+    LocalFiles, LockUse, ProcessLock, ReadDone, SharedStore, Started, Storage, read_now,
 };
 pub use keys::GOES_LAST;
 pub use opened::{Object, ReadObject};

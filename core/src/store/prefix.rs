@@ -3,7 +3,8 @@
 use super::keys::{MAKES_A_NODE, check_key, check_prefix};
 use super::local::staged_file::StagedFile;
 use super::{
-    Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Started, Storage,
+    Check, Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Started,
+    Storage,
 };
 use crate::error::{ErrorKind, Result, bail};
 use crate::fork::ForkPreserved;
@@ -128,8 +129,9 @@ impl PrefixStore {
         work(&inside).map_err(|e| if self.adds { e.at_key(&*inside) } else { e })
     }
 
-    /// Makes `to`, a key of the store inside, a link to the value that `key` had before, if that is a file of the same bytes; else `false`.
-    fn link_same(&self, key: &str, to: &str, parts: &[&[u8]], replaces: bool) -> Result<bool> {
+    /// Makes `to`, a key of the store inside, a link to the value that `key` had before, if that is a file of the same bytes; else `false`. What `to` held is
+    /// replaced if `check` is given and succeeds.
+    fn link_same(&self, key: &str, to: &str, parts: &[&[u8]], check: Option<Check<'_>>) -> Result<bool> {
         let Some(before) = self.links.0.read(|prefix| prefix.as_ref().map(|prefix| format!("{prefix}{key}"))) else { return Ok(false) };
         let len = parts.iter().map(|part| part.len()).sum::<usize>();
         let opened = match self.inner.open(&before) {
@@ -148,7 +150,10 @@ impl PrefixStore {
             bytes.get(at - part.len()..at) == Some(*part)
         };
         match self.inner.file(&before) {
-            Some(file) if bytes.len() == len && parts.iter().all(is_same) => self.inner.link(to, &file, replaces),
+            Some(file) if bytes.len() == len && parts.iter().all(is_same) => {
+                check.map_or(Ok(()), |check| check())?;
+                self.inner.link(to, &file, check.is_some())
+            }
             _ => Ok(false),
         }
     }
@@ -178,7 +183,8 @@ impl Storage for PrefixStore {
                 // Other programs change documents in place.
                 _ if is_document => false,
                 Condition::Match(_) => false,
-                Condition::None | Condition::Absent => self.link_same(key, to, parts, condition == Condition::None)?,
+                Condition::None => self.link_same(key, to, parts, Some(&|| Ok(())))?,
+                Condition::Absent => self.link_same(key, to, parts, None)?,
             };
             if linked { Ok(()) } else { self.inner.put(to, parts, condition) }
         })
@@ -253,6 +259,11 @@ impl LocalFiles for PrefixStore {
 
     fn holds(&self, key: &str, old: &Object) -> Result<bool> {
         self.inner.holds(&self.key(key)?, old)
+    }
+
+    fn put_over(&self, key: &str, parts: &[&[u8]], check: Check<'_>) -> Result<()> {
+        let Some(files) = self.inner.files() else { bail!(Internal, "the store has no files") };
+        self.with(key, |to| if self.link_same(key, to, parts, Some(check))? { Ok(()) } else { files.put_over(to, parts, check) })
     }
 
     fn keeps_removed(&self) -> bool {

@@ -94,6 +94,9 @@ impl LocalFiles for Counting {
     fn holds(&self, key: &str, old: &Object) -> Result<bool> {
         self.files("holds").holds(key, old)
     }
+    fn put_over(&self, key: &str, parts: &[&[u8]], check: Check<'_>) -> Result<()> {
+        self.files("put_over").put_over(key, parts, check)
+    }
     fn keeps_removed(&self) -> bool {
         self.files("keeps_removed").keeps_removed()
     }
@@ -142,6 +145,7 @@ const USES: &[(&str, Use)] = &[
     ("stamp", |s| assert_eq!(s.stamp("p/k").unwrap().unwrap().len, 1)),
     ("keeps_removed", |s| assert!(s.stamp_of("p/k", &s.open("p/k").unwrap().unwrap()).unwrap().is_some())),
     ("holds", |s| assert!(s.holds("p/k", &s.open("p/k").unwrap().unwrap()).unwrap())),
+    ("put_over", |s| assert!(s.files().is_none_or(|files| files.put_over("p/k", &[b"1"], &|| Ok(())).is_ok()))),
     ("file", |s| drop(s.file("p/k"))),
     ("list_keys", |s| s.list("p/", &mut |_| Ok(())).unwrap()),
     ("list_keys", |s| assert_eq!(s.list_dir("p/").unwrap().keys, ["k"])),
@@ -215,6 +219,7 @@ fn a_store_around_another_hands_on_every_method() {
         "stamp",
         "keeps_removed",
         "holds",
+        "put_over",
         "file",
         "link",
         "rename_prefix",

@@ -39,6 +39,7 @@ use self::lock::{LOCK_SPACE, Locks};
 pub use self::lock::{remove_unheld, shuts_out};
 use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, absolute, c_path, check_name, check_prefix, file_instead_of, folder_of, not_absolute, remove_made};
+use self::put::Over;
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub use self::sweep::{Unlisted, remove_left, unlisted};
@@ -48,8 +49,8 @@ pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
 use super::os::{self, EntryKind, Errno};
 use super::stamp::nanos_now;
 use super::{
-    Capabilities, Condition, CutMark, Folder, Keys, ListInto, ListedKey, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged,
-    Stamp, Storage,
+    Capabilities, Check, Condition, CutMark, Folder, Keys, ListInto, ListedKey, LocalFiles, LockUse, Object, ProcessLock, SharedStore,
+    Staged, Stamp, Storage,
 };
 use crate::error::{Result, bail};
 use crate::fork::ForkReset;
@@ -218,8 +219,8 @@ impl Storage for LocalStore {
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
         self.check_writable()?;
         let put = || match condition {
-            Condition::None => self.replace(key, parts, false),
-            Condition::Absent => self.replace(key, parts, true),
+            Condition::None => self.replace(key, parts, Over::Any),
+            Condition::Absent => self.replace(key, parts, Over::Nothing),
             Condition::Match(version) => self.replace_matching(key, parts, version),
         };
         self.in_present_root(put, Result::is_err).map_err(|e| self.placed(e))
@@ -367,6 +368,11 @@ impl LocalFiles for LocalStore {
         Ok(named.is_some_and(|named| named.is_of_same_file(&stamp)))
     }
 
+    fn put_over(&self, key: &str, parts: &[&[u8]], check: Check<'_>) -> Result<()> {
+        self.check_writable()?;
+        self.in_present_root(|| self.replace(key, parts, Over::Checked(check)), Result::is_err).map_err(|e| self.placed(e))
+    }
+
     fn keeps_removed(&self) -> bool {
         self.root().is_ok_and(|root| root.is_some_and(|root| self.known.keeps_removed(root)))
     }
@@ -391,7 +397,7 @@ impl LocalFiles for LocalStore {
         file.check_process()?;
         let Some(fd) = file.fd.take() else { bail!(Internal, "the staged file was published before") };
         let temp = Temp { root: file.root.as_fd(), path: file.path.clone(), there: true };
-        let named = self.give_name(temp, fd, key, &KeyPath::of_key(key)?, false, &file.made);
+        let named = self.give_name(temp, fd, key, &KeyPath::of_key(key)?, Over::Any, &file.made);
         named.inspect_err(|_| remove_made(file.root.as_fd(), key, &file.made)).map_err(|e| self.placed(e))
     }
 

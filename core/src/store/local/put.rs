@@ -8,18 +8,27 @@ use super::{LocalStore, SyncMode, byte_of};
 use crate::error::{Result, bail};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_for_all, libc};
 use crate::store::os::{self, CWD, EntryKind, Errno};
-use crate::store::{LockUse, Storage, Version};
+use crate::store::{Check, LockUse, Storage, Version};
 use std::ffi::CStr;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
+/// What a value may take the place of.
+#[derive(Clone, Copy)]
+pub(super) enum Over<'a> {
+    Any,
+    Nothing,
+    /// Of what this finds there still, as it is asked right before the value gets the name.
+    Checked(Check<'a>),
+}
+
 impl LocalStore {
     /// Stores `parts` as `key`: the one way in which a value gets its name. Folders that were made in vain go again: on a full disk each takes room.
-    pub(super) fn replace(&self, key: &str, parts: &[&[u8]], absent: bool) -> Result<()> {
+    pub(super) fn replace(&self, key: &str, parts: &[&[u8]], over: Over<'_>) -> Result<()> {
         let path = KeyPath::of_key(key)?;
         let root = self.root_to_write()?;
         let mut made = Made::new();
-        let put = self.put_file(root, (key, &path), parts, absent, &mut made);
+        let put = self.put_file(root, (key, &path), parts, over, &mut made);
         if put.is_err() {
             remove_made(root, key, &made);
         }
@@ -27,11 +36,19 @@ impl LocalStore {
     }
 
     /// Stores `parts` as `key`; `made` gets the folders that were missing.
-    fn put_file(&self, root: BorrowedFd<'_>, (key, path): (&str, &KeyPath), parts: &[&[u8]], absent: bool, made: &mut Made) -> Result<()> {
+    fn put_file(
+        &self,
+        root: BorrowedFd<'_>,
+        (key, path): (&str, &KeyPath),
+        parts: &[&[u8]],
+        over: Over<'_>,
+        made: &mut Made,
+    ) -> Result<()> {
         let hidden = self.stay_hidden();
-        let (mut temp, fd) = self.temp_file(root, key, hidden.as_ref().map(|_| path), made)?;
+        let own = hidden.as_ref().map(|_| path).filter(|_| !matches!(over, Over::Checked(_)));
+        let (mut temp, fd) = self.temp_file(root, key, own, made)?;
         os::write_all(fd.as_fd(), parts).map_err(|e| temp.failed(fd.as_fd(), e).error("write"))?;
-        self.give_name(temp, fd, key, path, absent, made)
+        self.give_name(temp, fd, key, path, over, made)
     }
 
     /// Makes a new file beside `key`, or at once under the name `own`, as [`TempNames::create`] does.
@@ -48,7 +65,7 @@ impl LocalStore {
     }
 
     /// Makes a written file the value of `key`: by a rename, unless it has that name.
-    pub(super) fn give_name(&self, mut temp: Temp<'_>, fd: OwnedFd, key: &str, path: &KeyPath, absent: bool, made: &Made) -> Result<()> {
+    pub(super) fn give_name(&self, mut temp: Temp<'_>, fd: OwnedFd, key: &str, path: &KeyPath, over: Over<'_>, made: &Made) -> Result<()> {
         let root = temp.root;
         let folder = folder_of(key);
         let is_first = self.sweeper.note(folder, made.contains(&folder.len()));
@@ -72,7 +89,7 @@ impl LocalStore {
             Err(Errno(libc::EINTR)) => sync_temp(&temp, key)?,
             closed => closed.map_err(|e| e.error("close").at_key(key))?,
         }
-        let named = temp.path.as_c() == path.as_c();
+        let (named, absent) = (temp.path.as_c() == path.as_c(), matches!(over, Over::Nothing));
         if named {
             temp.there = false;
         } else if absent {
@@ -83,9 +100,9 @@ impl LocalStore {
                 temp.rename(path)?;
             }
         } else if self.durability.mode == SyncMode::Batch && !synced {
-            self.replace_batched(&mut temp, path, key, id)?;
+            self.replace_batched(&mut temp, path, key, id, over)?;
         } else {
-            temp.rename(path)?;
+            rename_over(&mut temp, path, over)?;
         }
         if self.durability.mode == SyncMode::Batch && !synced && (absent || named) {
             self.durability.remember(key, id);
@@ -96,15 +113,15 @@ impl LocalStore {
 
     /// Mode `batch`: a key that is new, or that this store put since the last flush, gets its value at once; any other
     /// holds a value that may be durable, so the new one is synced before it takes the name.
-    fn replace_batched(&self, temp: &mut Temp<'_>, path: &KeyPath, key: &str, id: FileId) -> Result<()> {
+    fn replace_batched(&self, temp: &mut Temp<'_>, path: &KeyPath, key: &str, id: FileId, over: Over<'_>) -> Result<()> {
         let ours = self.durability.new_file(key);
         // Another process may have replaced (and synced) the value meanwhile: then the file is not the one put here.
         let still_ours = ours.is_some() && os::stat_at(temp.root, path.as_c(), false).is_ok_and(|st| ours == Some(file_id(&st)));
         if still_ours {
-            temp.rename(path)?;
-        } else if !self.rename_new(temp, path)? {
+            rename_over(temp, path, over)?;
+        } else if matches!(over, Over::Checked(_)) || !self.rename_new(temp, path)? {
             sync_temp(temp, key)?;
-            temp.rename(path)?;
+            rename_over(temp, path, over)?;
             self.durability.forget(key);
             return Ok(());
         }
@@ -129,7 +146,7 @@ impl LocalStore {
         if now != Some(version) {
             bail!(Conflict, "the key holds another value by now");
         }
-        self.replace(key, parts, false)
+        self.replace(key, parts, Over::Any)
     }
 
     /// Gives a file the name of `key`, too, as [`crate::store::LocalFiles::link`] says; `made` gets the folders that were missing.
@@ -174,6 +191,14 @@ impl LocalStore {
         }
         bail!(Io, "the folder vanishes again and again")
     }
+}
+
+/// Gives a temporary file its name, behind the last look at what has that.
+fn rename_over(temp: &mut Temp<'_>, path: &KeyPath, over: Over<'_>) -> Result<()> {
+    if let Over::Checked(check) = over {
+        check()?;
+    }
+    temp.rename(path)
 }
 
 /// Makes a closed file durable that does not have its name yet. What fails is told once: the file goes, and the key keeps what it held.

@@ -837,7 +837,7 @@ fn a_failed_put_under_the_name_of_the_key_leaves_what_another_one_has_put_there(
         }
         let finish = || {
             os::write_all(fd.as_fd(), &[b"1"]).map_err(|e| temp.failed(fd.as_fd(), e).error("write"))?;
-            store.give_name(temp, fd, "k", &path, false, &Made::new())
+            store.give_name(temp, fd, "k", &path, Over::Any, &Made::new())
         };
         let (done, left) = fault::with(&[fail(call, libc::EIO)], finish);
         assert_eq!((done.unwrap_err().os_errno(), left), (libc::EIO, 0), "{call:?}");
