@@ -216,7 +216,9 @@ impl<'a> ChunkSink<'a> {
 
     fn put_now(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
         let (store, mut condition) = (&*self.array.store, self.condition);
-        if let Some(files) = store.files().filter(|_| self.old.is_some() || self.looked.is_some()) {
+        if (self.old.is_some() || self.looked.is_some())
+            && let Some(files) = store.files()
+        {
             return files.put_over(key, parts, &|| self.check(key));
         }
         let Some(fence) = self.array.fence() else { return store.put(key, parts, condition) };
