@@ -65,8 +65,8 @@ impl Store {
         let _alone = document::lock_flush(self);
         // What NCZarr's keys cannot say (a dimension of a fixed length that grew) keeps no reader from the metadata of Zarr.
         let written = self.write_nczarr(some);
-        upkeep::catch_up(self)?;
-        self.consolidate_pending().and(written)
+        upkeep::catch_up_alone(self)?;
+        self.consolidate_alone().and(written)
     }
 
     /// A node was made, or the dimensions of an array were named: its group and the root are consolidated when they are closed, if
@@ -99,6 +99,11 @@ impl Store {
     /// Consolidates the root and the groups of the nodes that wait for it. Where the store cannot list its keys nothing is done.
     pub(super) fn consolidate_pending(&self) -> Result<()> {
         let _alone = document::lock_flush(self);
+        self.consolidate_alone()
+    }
+
+    /// Does what [`Store::consolidate_pending`] does for a thread that has its lock.
+    fn consolidate_alone(&self) -> Result<()> {
         let noted = self.unconsolidated().write(std::mem::take);
         if noted.is_empty() || !self.shared().capabilities().listable || self.check_writable().is_err() {
             return Ok(());

@@ -155,6 +155,11 @@ pub(super) fn after_array_change(store: &Store, path: &str, format: Format, told
 /// Brings the changes that waited for a flush into consolidated metadata, all of a group at once. After an error they wait on.
 pub(super) fn catch_up(store: &Store) -> Result<()> {
     let _alone = document::lock_flush(store);
+    catch_up_alone(store)
+}
+
+/// Does what [`catch_up`] does for a thread that has its lock.
+pub(super) fn catch_up_alone(store: &Store) -> Result<()> {
     let behind = store.behind().take();
     // Each group has its own lengths of a node: those above the store are told all of them.
     let mut every: BTreeMap<&str, Lengths> = BTreeMap::new();
