@@ -127,9 +127,8 @@ impl Locks {
                 // The node was erased or renamed: its folder is not found.
                 return Ok(None);
             }
-            let above = above.and_then(Os::<libc::stat>::ok);
-            let shared = || above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(at, above));
-            let opened = match kept.map(Opened::there).or_else(shared) {
+            let above = above.and_then(Os::<libc::stat>::ok).filter(is_shared);
+            let opened = match kept.map(Opened::there).or_else(|| open_shared(at, above.as_ref()?)) {
                 None => open_lock_file(at, tries, self.granted.load(Ordering::Relaxed), durability, made)?,
                 opened => opened,
             };
