@@ -23,9 +23,8 @@ impl ZipStore {
     pub(super) fn slot_now(&self, key: &str) -> Result<Option<SlotInBytes>> {
         let name = key.rsplit('/').next().unwrap_or(key);
         let is_document = name == ATTRIBUTES || MAKES_A_NODE.contains(&name);
-        // What is missing stays so: an archive that is replaced is found by what is read of it.
-        if is_document && self.slot(key).is_some() {
-            self.check_kept()?;
+        if is_document {
+            self.check_kept(key)?;
         }
         let known = if is_document { None } else { self.slot(key) };
         match known {
@@ -34,9 +33,10 @@ impl ZipStore {
         }
     }
 
-    /// Fails where an archive that is read from memory was replaced since: its documents are read to learn what has changed.
-    pub(super) fn check_kept(&self) -> Result<()> {
-        if !self.far.as_ref().is_some_and(|far| far.is_kept) {
+    /// Fails where an archive that is read from memory was replaced since: its documents are read to learn what has changed. What is missing stays so: an
+    /// archive that is replaced is found by what is read of it.
+    fn check_kept(&self, key: &str) -> Result<()> {
+        if !self.far.as_ref().is_some_and(|far| far.is_kept) || self.slot(key).is_none() {
             return Ok(());
         }
         match self.content.read(|content| content.source.clone()).as_deref() {
