@@ -2,6 +2,7 @@
 
 use super::tests::{read_all, spec_as, write_all};
 use super::*;
+use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result};
 use crate::store::fault::folding_case;
 use crate::store::suite::TestFolder;
@@ -54,6 +55,30 @@ fn consolidated_metadata_have_no_second_name_of_a_node() {
         });
         store.flush().unwrap();
         assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?} {how:?}");
+    }
+}
+
+#[test]
+fn a_variable_is_not_defined_as_another_one_of_the_same_folder() {
+    for (format, first) in [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, Create::New), (format, Create::OpenIfSame)]) {
+        let folder = TestFolder::new("folded-variables");
+        let store = open(&folder, &[]);
+        let variable = VariableSpec::new(DataType::Int32, &["x"]);
+        for how in [first, Create::OpenIfSame] {
+            folding_case(|| {
+                let dataset = Dataset::create(&store, "", Some(format), how).unwrap();
+                dataset.define_dimension("x", 2).unwrap();
+                dataset.define_variable("t\u{e4}", &variable, Create::OpenIfSame).unwrap();
+                let e = dataset.define_variable("T\u{e4}", &variable, Create::OpenIfSame).err().unwrap();
+                assert_eq!(e.kind(), ErrorKind::Exists, "{format:?} {how:?}");
+                assert!(e.message().contains("t\u{e4} and T\u{e4} are one and the same"), "{e}");
+                assert_eq!(dataset.variable_count(), 1);
+            });
+        }
+        // Where these are two they may both be there.
+        let dataset = Dataset::create(&store, "", Some(format), Create::OpenIfSame).unwrap();
+        dataset.define_variable("T\u{e4}", &variable, Create::OpenIfSame).unwrap();
+        assert_eq!(dataset.variable_count(), 2);
     }
 }
 

@@ -149,6 +149,11 @@ pub fn folding_case<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
+/// The name by which a folder is looked for.
+pub(super) fn as_found(folder: &str) -> String {
+    if folds_case() { folder.to_ascii_lowercase() } else { folder.to_string() }
+}
+
 pub(super) fn folds_case() -> bool {
     FOLDS_CASE.get()
 }

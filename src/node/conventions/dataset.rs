@@ -11,6 +11,7 @@ pub(in crate::node) use in_step::Compared;
 use super::coordinates;
 use super::open_variable::{OpenVariable, changed_dimensions};
 use super::variable::{VariableSpec, shape_of};
+use super::variable_names::{check_name, check_two_folders, differ_in_case};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::limits::{check_memory, collect, extend, filled, make_room};
@@ -439,6 +440,9 @@ impl Dataset {
                 done => break done?,
             }
         };
+        let other =
+            self.0.state.read(|state| state.variables.iter().map(|known| &known.name).find(|known| differ_in_case(known, name)).cloned());
+        other.map_or(Ok(()), |other| check_two_folders(&self.0.group, name, &other))?;
         if let Some(there) = there {
             self.note_root();
             return there.array.read_again().map(|()| there.array.for_another_handle());
@@ -488,14 +492,6 @@ impl Dataset {
     fn has_along(&self, name: &str) -> bool {
         self.0.state.read(|state| state.variables.iter().any(|v| v.dimensions.iter().any(|d| d == name)))
     }
-}
-
-/// The name of a dimension or variable: that of one node.
-fn check_name(name: &str) -> Result<()> {
-    if name.is_empty() || path::normalize(name)? != name || name.contains('/') {
-        bail!(Name, "found the name {name:?}, expected one that is not empty and has no slash");
-    }
-    path::check_new(name)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub(in crate::node) mod retyped;
 pub(in crate::node) mod sign;
 pub mod time;
 pub mod variable;
+mod variable_names;
 
 pub(in crate::node) use dataset::Compared;
 pub use dataset::Dataset;

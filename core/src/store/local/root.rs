@@ -258,6 +258,8 @@ impl LocalStore {
 
     /// Does what [`super::LocalFiles::folder_numbers`] says: the root is the one that has the name now, whichever one is open.
     pub(super) fn numbers_of(&self, folder: &str) -> Result<Option<[u64; 2]>> {
+        #[cfg(any(test, feature = "faults"))]
+        let folder = &*crate::store::fault::as_found(folder);
         let found = match self.stay_hidden() {
             Some(_) => self.root()?.map_or(Err(Errno(libc::ENOENT)), |root| os::stat_at(root, KeyPath::of_folder(folder).as_c(), true)),
             None => os::stat_at(CWD, &c_path(&self.root.join(folder))?, true),
