@@ -359,7 +359,9 @@ fn a_write_ends_where_its_array_is_erased_or_replaced_meanwhile() {
                 let array = Array::create(&store, "g/a", &spec, Create::New).unwrap();
                 write_all(&array, &mut [3; 80]);
                 let other = store.clone();
-                due.set("c/3", move || change(&other));
+                // The store is not told of a file that takes the place of one that was read.
+                let is_over_file = name == "parts of chunks" && store.shared().files().is_some();
+                due.set(if is_over_file { "c/3 opened" } else { "c/3" }, move || change(&other));
                 assert_eq!(kind(write(&array)), ErrorKind::State, "{change_name}, {name}");
                 assert!(due.is_over());
                 let left = tests::keys(&store).iter().filter(|key| key.starts_with("g/a/c/")).count();

@@ -3,24 +3,15 @@
 use super::durable::{FileId, file_id, sync_closed};
 use super::lock::LOCK_SPACE;
 use super::path::{KeyPath, Made, folder_of, make_missing, remove_made};
-use super::temporary::{TRIES, Temp, is_of_node, keep_readers};
+use super::temporary::{Over, TRIES, Temp, is_of_node, keep_readers};
 use super::{LocalStore, SyncMode, byte_of};
 use crate::error::{Result, bail};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_for_all, libc};
 use crate::store::os::{self, CWD, EntryKind, Errno};
-use crate::store::{Check, LockUse, Storage, Version};
+use crate::store::{LockUse, Storage, Version};
 use std::ffi::CStr;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-
-/// What a value may take the place of.
-#[derive(Clone, Copy)]
-pub(super) enum Over<'a> {
-    Any,
-    Nothing,
-    /// Of what this finds there still, as it is asked right before the value gets the name.
-    Checked(Check<'a>),
-}
 
 impl LocalStore {
     /// Stores `parts` as `key`: the one way in which a value gets its name. Folders that were made in vain go again: on a full disk each takes room.
@@ -102,7 +93,7 @@ impl LocalStore {
         } else if self.durability.mode == SyncMode::Batch && !synced {
             self.replace_batched(&mut temp, path, key, id, over)?;
         } else {
-            rename_over(&mut temp, path, over)?;
+            temp.rename_over(path, over)?;
         }
         if self.durability.mode == SyncMode::Batch && !synced && (absent || named) {
             self.durability.remember(key, id);
@@ -118,10 +109,10 @@ impl LocalStore {
         // Another process may have replaced (and synced) the value meanwhile: then the file is not the one put here.
         let still_ours = ours.is_some() && os::stat_at(temp.root, path.as_c(), false).is_ok_and(|st| ours == Some(file_id(&st)));
         if still_ours {
-            rename_over(temp, path, over)?;
+            temp.rename_over(path, over)?;
         } else if matches!(over, Over::Checked(_)) || !self.rename_new(temp, path)? {
             sync_temp(temp, key)?;
-            rename_over(temp, path, over)?;
+            temp.rename_over(path, over)?;
             self.durability.forget(key);
             return Ok(());
         }
@@ -191,14 +182,6 @@ impl LocalStore {
         }
         bail!(Io, "the folder vanishes again and again")
     }
-}
-
-/// Gives a temporary file its name, behind the last look at what has that.
-fn rename_over(temp: &mut Temp<'_>, path: &KeyPath, over: Over<'_>) -> Result<()> {
-    if let Over::Checked(check) = over {
-        check()?;
-    }
-    temp.rename(path)
 }
 
 /// Makes a closed file durable that does not have its name yet. What fails is told once: the file goes, and the key keeps what it held.

@@ -4,6 +4,7 @@ use super::owner::with_name_here;
 use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_missing, make_parents};
 use crate::error::{Error, Result, bail, err};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_of_another, is_sticky, libc, share_reading, share_writing};
+use crate::store::Check;
 use crate::store::keys::{GOES_LAST, MAKES_A_NODE};
 use crate::store::os::{self, Errno};
 use std::hash::{BuildHasher, RandomState};
@@ -74,6 +75,15 @@ pub(super) fn is_of_node(folder: &str, key: &str) -> bool {
     [".z", "zarr.json", "ozarr-"].iter().any(|of_node| name.starts_with(of_node))
 }
 
+/// What a value may take the place of.
+#[derive(Clone, Copy)]
+pub(super) enum Over<'a> {
+    Any,
+    Nothing,
+    /// Of what this finds there still, as it is asked right before the value gets the name.
+    Checked(Check<'a>),
+}
+
 /// A temporary file that is removed unless it got another name.
 pub(super) struct Temp<'a> {
     pub(super) root: BorrowedFd<'a>,
@@ -135,6 +145,14 @@ impl Temp<'_> {
         os::rename(self.root, self.path.as_c(), to.as_c()).map_err(|e| self.not_named(to, e.error("rename")))?;
         self.there = false;
         Ok(())
+    }
+
+    /// Gives the file the name `to`, behind the last look at what has that.
+    pub(super) fn rename_over(&mut self, to: &KeyPath, over: Over<'_>) -> Result<()> {
+        if let Over::Checked(check) = over {
+            check()?;
+        }
+        self.rename(to)
     }
 
     /// Gives the file the name `to` if that names nothing; `false` if it does. `unsupported` is set once the file system has refused
