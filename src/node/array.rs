@@ -1,6 +1,7 @@
 //! Arrays: opening, creating, and reading and writing through the engine. Changes of the shape are in `resize`.
 //! Specification: v2, "Arrays"; v3 core, "Array metadata".
 
+use super::conventions::nczarr_names::name_by_references;
 use super::current::{Current, Replaced};
 use super::document::array_document;
 use super::last_handle::{ArrayInner, ArrayUse};
@@ -218,8 +219,9 @@ impl Array {
     /// What a copy of the array is, in `format` (`None`: the array's, of a draft 3): the same shape, chunks, codecs, fill value,
     /// names of dimensions and attributes. Each setting of it can be changed on its own.
     pub fn spec(&self, format: Option<Format>) -> Result<Spec> {
-        let attributes = self.1.view()?;
-        Spec::like(&self.state().meta, (*attributes).clone(), format, &mut Vec::new())
+        let (meta, mut attributes) = (&self.state().meta, (*self.1.view()?).clone());
+        name_by_references(&mut attributes, meta, (self.store(), self.path()))?;
+        Spec::like(meta, attributes, format, &mut Vec::new())
     }
 
     /// Reads the selected elements into `memory`.

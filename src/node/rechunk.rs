@@ -9,6 +9,7 @@ mod notes;
 mod record;
 
 use super::conventions::missing::missing_of;
+use super::conventions::nczarr_names::name_by_references;
 use super::conventions::ome::OtherImages;
 use super::conventions::sign::meant_type;
 use super::cut_watch::CutWatch;
@@ -235,10 +236,11 @@ impl Job<'_> {
         &mut self,
         node: &str,
         (old, is_cut, mark): (ArrayState, bool, Vec<u8>),
-        attributes: Map,
+        mut attributes: Map,
         change: &mut ChangeSpec<'_>,
     ) -> Result<New> {
         let (from, to) = (self.copier.way.from, self.copier.options.format_of(old.meta.format, old.meta.dialect));
+        name_by_references(&mut attributes, &old.meta, (from, node))?;
         let mut notes = Vec::new();
         let means_missing = missing_of(&old.meta, &attributes);
         let meant = meant_type(&attributes, old.meta.data_type);

@@ -473,6 +473,53 @@ fn nczarrs_members_of_version_2_stay_with_a_copy_in_version_2() {
 }
 
 #[test]
+fn dimensions_that_nczarr_alone_names_have_their_names_in_copies_and_what_is_missing_stays() {
+    let plain = r#""zarr_format":2,"shape":[2],"chunks":[2],"dtype":"<i2","fill_value":null,"compressor":null,"filters":null,"order":"C""#;
+    let keys = r#"{"dimrefs":["/g/x"],"storage":"chunked"}"#;
+    let scalar = plain.replace("[2]", "[1]");
+    let (document, fill) = (format!("{{{plain}}}"), r#"{"_FillValue":-9}"#);
+    let nameless = format!(r#"{{{plain},"_NCZARR_ARRAY":{{"dimrefs":["/_zdim_2"]}}}}"#);
+    for (documents, name, fill_value) in [
+        (&[(".zarray", format!(r#"{{{plain},"_NCZARR_ARRAY":{keys}}}"#)), (".zattrs", fill.into())][..], Some("x"), "-9"),
+        (&[(".zarray", format!(r#"{{{plain},"_nczarr_array":{keys}}}"#).replace("null,\"comp", "-9,\"comp"))], Some("x"), "-9"),
+        (&[(".zarray", document.clone()), (".zattrs", format!(r#"{{"_nczarr_array":{keys},"_FillValue":-9}}"#))], Some("x"), "-9"),
+        (&[(".zarray", document), (".nczarray", keys.into()), (".zattrs", fill.into())], Some("x"), "-9"),
+        // What netCDF-C 4.9.0 makes of a variable without dimensions.
+        (
+            &[
+                (".zarray", format!(r#"{{{scalar},"_NCZARR_ARRAY":{{"dimrefs":[],"storage":"scalar"}}}}"#)),
+                (".zattrs", r#"{"_ARRAY_DIMENSIONS":[]}"#.into()),
+            ],
+            Some("_scalar_"),
+            "",
+        ),
+        (&[(".zarray", nameless), (".zattrs", fill.into())], None, "-9"),
+    ] {
+        let from = memory();
+        put(&from, ".zgroup", r#"{"zarr_format":2}"#);
+        put(&from, ".nczarr", r#"{"nczarr_version":"2.0.0"}"#);
+        documents.iter().for_each(|(key, text)| put(&from, &format!("v/{key}"), text));
+        let names: Value = name.map_or(Value::Null, |name| Value::Array(vec![name.into()].into()));
+        let said = |attributes: &Map| attributes.get("_FillValue").map(Value::to_string).unwrap_or_default();
+        let (new, old, moved) = (memory(), memory(), memory());
+        copy(&from, "", (&new, ""), RechunkOptions { format: Some(Format::V3), ..RechunkOptions::default() }).unwrap();
+        copy(&from, "", (&old, ""), RechunkOptions::default()).unwrap();
+        from.migrate("", Some((&moved, "")), true, &mut |_, _| Ok(())).unwrap();
+        for to in [&new, &moved] {
+            let v = object(to, "v/zarr.json");
+            assert_eq!(v.get("dimension_names").cloned().unwrap_or_default(), names, "{documents:?}");
+            assert_eq!(said(v["attributes"].as_object().unwrap()), fill_value, "{documents:?}");
+        }
+        let attributes = object(&old, "v/.zattrs");
+        assert_eq!(attributes.get("_ARRAY_DIMENSIONS").cloned().unwrap_or_default(), names, "{documents:?}");
+        let made = memory();
+        let spec = Array::open(&from, "v").unwrap().spec(Some(Format::V3)).unwrap();
+        let named = Array::create(&made, "v", &spec, Create::New).unwrap().dimension_names().unwrap();
+        assert_eq!(named, [name.map(String::from)], "{documents:?}");
+    }
+}
+
+#[test]
 fn what_is_no_part_of_the_hierarchy_is_told_once_by_copies_that_leave_it_out() {
     let folder = Folder::new("left-out");
     let others = [

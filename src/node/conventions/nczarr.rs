@@ -17,9 +17,6 @@ use crate::sort::sort_by;
 use crate::store::get;
 use std::cmp::Reverse;
 
-/// The dimension of a variable that has none, as some readers see it (NZ-07).
-const SCALAR: &str = "_scalar_";
-
 /// The version of the keys that are written.
 const VERSION: &str = "2.0.0";
 
@@ -32,15 +29,6 @@ pub struct NcDimension {
     pub length: u64,
     /// Whether variables along it may grow.
     pub is_unlimited: bool,
-}
-
-/// What NCZarr says of an array.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NcArray {
-    /// Its dimensions by their whole paths (`/group/x`).
-    pub dimensions: Vec<String>,
-    /// Whether the variable has no dimensions, though the array has one of length 1.
-    pub is_scalar: bool,
 }
 
 /// The part of NCZarr's keys about one thing.
@@ -74,25 +62,35 @@ impl KeyPart {
     }
 
     /// Attributes first, then the node's own document, newer names before older ones, then the objects (NZ-01).
-    fn find(self, node: &impl NcNode) -> Result<Option<Map>> {
-        let attributes = node.attributes().view()?;
+    pub(super) fn find(self, node: &impl NcNode) -> Result<Option<Map>> {
+        let (attributes, document) = (node.attributes().view()?, || readable(json::parse_object(node.document()?.as_bytes(), usize::MAX)));
+        self.find_in((node.store(), node.path(), node.format()), &attributes, document)
+    }
+
+    /// Finds the part as [`KeyPart::find`] does, of a node at a path in a store that has these attributes and this document.
+    pub(super) fn find_in(
+        self,
+        (store, path, format): (&Store, &str, Format),
+        attributes: &Map,
+        document: impl FnOnce() -> Result<Option<Map>>,
+    ) -> Result<Option<Map>> {
         let in_map = |map: &Map| self.members().iter().find_map(|name| map.get(name)?.as_object().cloned());
-        if let Some(found) = in_map(&attributes) {
+        if let Some(found) = in_map(attributes) {
             return Ok(Some(found));
         }
-        if node.format() != Format::V2 {
+        if format != Format::V2 {
             return Ok(None);
         }
-        if let Some(found) = readable(json::parse_object(node.document()?.as_bytes(), usize::MAX))?.and_then(|document| in_map(&document)) {
+        if let Some(found) = document()?.and_then(|document| in_map(&document)) {
             return Ok(Some(found));
         }
         // The root has this object of the oldest generation.
-        if !V2Changes::has_object(node.store().v2_changed(), || Ok(object(node.store(), ".nczarr")?.is_some()))? {
+        if !V2Changes::has_object(store.v2_changed(), || Ok(object(store, ".nczarr")?.is_some()))? {
             return Ok(None);
         }
         for name in self.keys() {
-            let key = path::join(node.path(), name);
-            if let Some(bytes) = object(node.store(), &key)? {
+            let key = path::join(path, name);
+            if let Some(bytes) = object(store, &key)? {
                 return json::parse_object(&bytes, MAX_DOCUMENT).map(Some).map_err(|e| e.at_key(key));
             }
         }
@@ -195,23 +193,6 @@ impl Group {
 }
 
 impl Array {
-    /// What netCDF-C wrote about the array; `None` for pure Zarr.
-    pub fn nczarr(&self) -> Result<Option<NcArray>> {
-        let Some(array) = KeyPart::Array.find(self)? else { return Ok(None) };
-        let references = array.get("dimension_references").or_else(|| array.get("dimrefs"));
-        let references = references.and_then(Value::as_array).unwrap_or_default();
-        let dimensions = references.iter().filter_map(|r| r.as_str().map(str::to_string)).collect();
-        let is_set = |value: &Value| value.as_i64() == Some(1) || value.as_bool() == Some(true);
-        let is_scalar = array.get("scalar").is_some_and(is_set) || array.get("storage").and_then(Value::as_str) == Some("scalar");
-        Ok(Some(NcArray { dimensions, is_scalar: is_scalar && self.shape().iter().product::<u64>() == 1 }))
-    }
-
-    /// Whether netCDF sees a variable without dimensions (NZ-07).
-    pub fn is_nc_scalar(&self) -> Result<bool> {
-        let named = self.rank() == 1 && self.dimension_names()? == [Some(SCALAR.to_string())];
-        Ok(self.rank() == 0 || named || self.nczarr()?.is_some_and(|nc| nc.is_scalar))
-    }
-
     /// The type of the elements in netCDF; `None` for types that it does not have (NZ-09, NZ-10).
     pub fn nc_type(&self) -> Result<Option<NcType>> {
         let stored = self.stored_type();
@@ -229,15 +210,6 @@ impl Array {
     /// The type that netCDF has for an attribute; `None` where that is not said.
     pub fn nc_attribute_type(&self, name: &str) -> Result<Option<NcType>> {
         attribute_type(self, name)
-    }
-
-    /// The names that NCZarr's references give the dimensions, where there are as many; unnamed ones are `None` (NZ-06, NZ-11).
-    pub(in crate::node) fn nc_names(&self) -> Result<Option<Vec<Option<String>>>> {
-        let Some(nc) = self.nczarr()? else { return Ok(None) };
-        if nc.is_scalar && self.rank() == 1 {
-            return Ok(Some(vec![Some(SCALAR.into())]));
-        }
-        Ok((nc.dimensions.len() == self.rank()).then(|| nc.dimensions.iter().map(|whole| named(whole)).collect()))
     }
 
     /// Stores the fill value of bytes as the text itself, for which netCDF-C takes it, where zarr-python understands it so, too (NZ-13). That comes
@@ -268,15 +240,6 @@ impl Array {
 fn attribute_type(node: &impl NcNode, name: &str) -> Result<Option<NcType>> {
     let types = KeyPart::Attributes.find(node)?.and_then(|all| all.get("types").cloned());
     Ok(types.as_ref().and_then(|types| NcType::parse(types.get(name)?.as_str()?)))
-}
-
-/// The last name of a whole path; `None` for dimensions that have no name in truth.
-fn named(whole: &str) -> Option<String> {
-    let name = whole.rsplit('/').next().unwrap_or(whole);
-    let unnamed = ["_Anonymous_Dim_", "_Anonymous_Dimension_", "_zdim_"]
-        .iter()
-        .any(|start| name.strip_prefix(start).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit())));
-    (!unnamed && !name.is_empty()).then(|| name.to_string())
 }
 
 pub(super) fn dimensions_value(all: &[NcDimension]) -> Result<Value> {

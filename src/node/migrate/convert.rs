@@ -1,6 +1,7 @@
 //! What each node becomes that is migrated: its document in version 3, or why its chunks are encoded anew.
 
 use super::super::conventions::missing::missing_to_v3;
+use super::super::conventions::nczarr_names::name_by_references;
 use super::super::lookup::{self, find, find_v2};
 use super::super::state::{ArrayState, Handling};
 use super::super::stored::StoredDocument;
@@ -66,6 +67,7 @@ impl Job<'_> {
         let old = ArrayState::new(self.from, node, meta, &Handling::default())?;
         let meta = &old.meta;
         if meta.format == Format::V2 {
+            name_by_references(&mut attributes, meta, (self.from, node))?;
             missing_to_v3(&mut attributes, meta);
         }
         let (new, recode) = match upgrade::array(meta, attributes.clone()) {
