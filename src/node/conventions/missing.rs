@@ -34,7 +34,8 @@ pub(in crate::node) fn missing_to_v3(attributes: &mut Map, meta: &ArrayMeta) {
         return;
     }
     let missing = missing_of(meta, attributes);
-    set_fill_attribute(attributes, missing.and_then(|missing| fill_attribute(Format::V3, data_type, &missing)));
+    let value = missing.and_then(|missing| fill_attribute_beside(attributes, Format::V3, data_type, &missing));
+    set_fill_attribute(attributes, value);
 }
 
 /// Sets what says of numbers which one is missing, or leaves it out: a form that is not the type's has readers refuse the whole dataset.
@@ -244,6 +245,13 @@ pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]
     }
 }
 
+/// `_FillValue` as [`fill_attribute`] has it, beside these attributes: where integers with a sign are stored without one (`_Unsigned`), the number that is
+/// meant, without which xarray opens no dataset of version 3.
+pub(super) fn fill_attribute_beside(attributes: &Map, format: Format, data_type: DataType, element: &[u8]) -> Option<Value> {
+    let is_meant = (format, data_type.kind()) == (Format::V3, Kind::UInt);
+    fill_attribute(format, if is_meant { meant_type(attributes, data_type) } else { data_type }, element)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,6 +290,10 @@ mod tests {
             ("<c8", "null", format!(r#"{{"_FillValue":-1.0,{x}}}"#), r#"{"_FillValue":["AAAAAAAA8L8=","AAAAAAAAAAA="]}"#),
             ("<i2", "null", format!(r#"{{"_FillValue":[-999],{x}}}"#), r#"{"_FillValue":-999}"#),
             ("|i1", "null", format!(r#"{{"_FillValue":255,"_Unsigned":"true",{x}}}"#), r#"{"_FillValue":-1,"_Unsigned":"true"}"#),
+            ("|u1", "128", format!(r#"{{"_Unsigned":"false",{x}}}"#), r#"{"_Unsigned":"false","_FillValue":-128}"#),
+            ("<u2", "65535", format!(r#"{{"_FillValue":65535,"_Unsigned":"false",{x}}}"#), r#"{"_FillValue":-1,"_Unsigned":"false"}"#),
+            ("|u1", "128", format!(r#"{{"_Unsigned":"true",{x}}}"#), r#"{"_Unsigned":"true","_FillValue":128}"#),
+            ("|i1", "-128", format!(r#"{{"_Unsigned":"true",{x}}}"#), r#"{"_Unsigned":"true","_FillValue":-128}"#),
             // What no element is has no form that readers understand.
             ("<f4", "null", format!(r#"{{"_FillValue":1e40,{x}}}"#), "{}"),
             ("<i2", "null", format!(r#"{{"_FillValue":NaN,{x}}}"#), "{}"),
@@ -306,6 +318,7 @@ mod tests {
             ("int16", "0", "[2]", x, r#"{"_FillValue":-999}"#, ("-999", r#"{"_FillValue":-999}"#, 0)),
             ("int16", "-999", "[2]", x, r#"{"_FillValue":-999}"#, ("-999", r#"{"_FillValue":-999}"#, 0)),
             ("int8", "0", "[2]", x, r#"{"_Unsigned":"true","_FillValue":255}"#, ("-1", r#"{"_Unsigned":"true","_FillValue":-1}"#, 0)),
+            ("uint8", "0", "[2]", x, r#"{"_Unsigned":"false","_FillValue":-128}"#, ("128", r#"{"_Unsigned":"false","_FillValue":128}"#, 0)),
             ("float32", "0.0", "[2]", x, r#"{"_FillValue":"AAAAgB2vFUQ="}"#, ("1e20", r#"{"_FillValue":1e20}"#, 0)),
             ("float32", "0.0", "[2]", x, r#"{"_FillValue":"FK5H4XoUQEg="}"#, ("null", "{}", 0)),
             ("int16", "5", "[2]", x, "{}", ("null", "{}", 1)),

@@ -1,7 +1,7 @@
 //! A variable of a dataset, as a program describes it, and the array that it becomes.
 
 use super::cf::packing_attributes;
-use super::missing::{FILL, fill_attribute, missing_value};
+use super::missing::{FILL, fill_attribute_beside, missing_value};
 use crate::codec::bitround::mantissa;
 use crate::counting;
 use crate::dtype::fill::Fill;
@@ -107,7 +107,7 @@ impl VariableSpec {
                     check_rounded(self.data_type, missing, bits)?;
                 }
                 // In version 2 the fill value says it; netCDF wants the attribute, too (XR-11, XR-12, NZ-13).
-                let value = fill_attribute(format, self.data_type, missing);
+                let value = fill_attribute_beside(&attributes, format, self.data_type, missing);
                 attributes.extend(value.map(|value| (FILL.to_string(), value)));
             }
             None if spec.fill_is_set() => {}
