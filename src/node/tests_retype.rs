@@ -1,7 +1,8 @@
 //! Copies with another type of the elements: the values are those of the source, and what speaks of the old type goes or is refused.
 
-use super::tests::{memory, own, put};
+use super::tests::{memory, object, own, put};
 use super::*;
+use crate::dtype::base64_text::double_to_base64;
 use crate::dtype::variable::VarItem;
 use crate::dtype::{DataType, Overflow};
 use crate::engine::{Memory, Selection};
@@ -372,5 +373,37 @@ fn a_copy_of_text_as_another_has_the_fill_value_of_the_source_or_none_in_version
         done.unwrap_or_else(|e| panic!("{at}: {e}"));
         let document = super::tests::object(&to, if format == V2 { "a/.zarray" } else { "a/zarr.json" });
         assert_eq!(document["fill_value"].to_string(), wanted, "{at}");
+    }
+}
+
+#[test]
+fn zeros_are_not_missing_in_a_copy_whose_type_rounds_what_is_missing_to_them() {
+    let tiny = 1e-60;
+    for (format, is_named, fill, notes) in [
+        (Format::V2, true, "null", 1),
+        // Nothing is missing there, and what is not stored is what it becomes.
+        (Format::V2, false, "0.0", 0),
+        (Format::V3, true, "null", 1),
+    ] {
+        let (from, to) = (memory(), memory());
+        let mut spec = Spec::new(DataType::Float64, &[6]).unwrap();
+        spec.set_format(format).unwrap();
+        spec.set_chunks(&[2]).unwrap();
+        if is_named {
+            spec.set_dimension_names(vec![Some("x".into())]).unwrap();
+        }
+        spec.set_fill(DataType::Float64, &f64::to_ne_bytes(tiny)).unwrap();
+        if format == Format::V3 {
+            spec.set_attributes_json(&format!(r#"{{"_FillValue":"{}"}}"#, double_to_base64(tiny))).unwrap();
+        }
+        let source = Array::create(&from, "a", &spec, Create::New).unwrap();
+        let shape = source.shape();
+        let mut some = [0.0, tiny, 3.0];
+        own!(source.write(&Selection::new(&shape, &[0], &[3], None).unwrap(), &Memory::of(&mut some, &[3], DataType::Float64)).unwrap());
+        let options = RechunkOptions { format: Some(Format::V2), ..RechunkOptions::default() };
+        let report = copied(&from, &to, options, &|spec| spec.set_data_type(DataType::Float32)).unwrap();
+        let found = object(&to, "a/.zarray")["fill_value"].to_string();
+        assert_eq!((found.as_str(), report.notes.len()), (fill, notes), "{format:?} {is_named}: {:?}", report.notes);
+        assert_eq!(values(&Array::open(&to, "a").unwrap()), [0.0, 0.0, 3.0, 0.0, 0.0, 0.0], "{format:?} {is_named}");
     }
 }

@@ -14,7 +14,7 @@ use crate::node::spec::converted_fill;
 pub(in crate::node) const FILL: &str = "_FillValue";
 
 /// The types of an array's elements: as they are stored, and of the numbers that they mean.
-pub(super) type Types = (DataType, DataType);
+pub(in crate::node) type Types = (DataType, DataType);
 
 /// The name by which libozarr_netcdf has that of text in version 3, where xarray opens no store with the other one.
 const TEXT_FILL: &str = "_nc_fill_value";
@@ -114,7 +114,7 @@ pub(super) fn missing_to_type(attributes: &mut Map, types: Types, new: DataType,
 }
 
 /// The element of another type that an element becomes, if that has one.
-pub(super) fn in_type(types: Types, new: DataType, element: &[u8]) -> Option<Element> {
+pub(in crate::node) fn in_type(types: Types, new: DataType, element: &[u8]) -> Option<Element> {
     let converted = converted_fill(&Fill::from_bytes(element), types.1, new).ok()??.element(new);
     let is_other = |data_type, element: &[u8]| plain_number(data_type, element).is_some_and(|number| number.double() != 0.0);
     // A number that is rounded to zero would name elements that it did not.
@@ -385,6 +385,10 @@ mod tests {
             ("<i2", "1", Format::V2, DataType::Bool, ("null", "{}")),
             ("<f4", "0.0", Format::V2, DataType::Bool, ("null", "{}")),
             ("|b1", "true", Format::V2, DataType::Int16, ("1", "{}")),
+            // Zeros would be missing that were not.
+            ("<f8", "1e-60", Format::V2, DataType::Float32, ("null", "{}")),
+            ("<f8", "1e-60", Format::V3, DataType::Float32, ("0.0", "{}")),
+            ("<f8", "-0.0", Format::V2, DataType::Float32, ("-0.0", "{}")),
             ("<i2", "1", Format::V3, DataType::Bool, ("true", "{}")),
         ] {
             let mut spec =

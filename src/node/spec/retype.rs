@@ -11,7 +11,7 @@ use crate::metadata::v2::DIMENSIONS;
 use crate::metadata::{Format, Map};
 use crate::node::codec_edit;
 use crate::node::compression::Compressor;
-use crate::node::conventions::missing::is_number;
+use crate::node::conventions::missing::{in_type, is_number};
 use crate::node::conventions::retyped::{times_to_type, values_to_type};
 use crate::node::conventions::sign::{UNSIGNED, meant_type};
 use crate::node::follow_type::{Walk, is_shuffle_of_lengths};
@@ -31,11 +31,13 @@ impl Spec {
         if let FillSetting::Element(fill) = &self.fill
             && old != new
         {
-            // Any other fill value would mean "missing" in version 2, of a variable true or false, too.
+            // Any other fill value would mean "missing" in version 2, of a variable true or false, too, or zeros where it is rounded to one.
             let is_copy = self.loose && self.format == Some(Format::V2);
             let none = if is_copy && (new.is_number() || new.is_variable()) { FillSetting::Element(Fill::undefined()) } else { fresh.fill };
             let is_named = self.dimension_names.is_some() || self.attributes.contains_key(DIMENSIONS);
-            let is_none = is_copy && new == DataType::Bool && is_number(old) && is_named;
+            let is_other =
+                || new == DataType::Bool || fill.defined && is_number(new) && in_type((old, meant), new, &fill.element(old)).is_none();
+            let is_none = is_copy && is_named && is_number(old) && is_other();
             self.fill = converted_fill(fill, meant, new)?.filter(|_| !is_none).map_or(none, FillSetting::Element);
         }
         if self.loose && old != new {
