@@ -273,6 +273,15 @@ static void copies_tell_their_progress() {
     options.flags = OZARR_COPY_RAW | OZARR_COPY_VERIFY;
     ozarr::copy(ozarr::store::open("parts.zarr"), "a", s, "b", options);
     CHECK(s.open_array("b").rank() == 2);
+    const auto large = ozarr::array::create<std::int32_t>("large.zarr", {2});
+    large.write(std::vector<std::int32_t>{300, -5});
+    const auto small = ozarr::spec::of<std::uint8_t>({2});
+    options = {};
+    options.spec = &small;
+    THROWS(OZARR_ERR_RANGE, "", ozarr::copy("large.zarr", "small.zarr", options));
+    options.overflow = OZARR_OVERFLOW_SATURATE;
+    ozarr::copy("large.zarr", "small.zarr", options);
+    CHECK((ozarr::array::open("small.zarr").read<int>() == std::vector<int>{255, 0}));
     options = {};
     options.progress = [](std::int64_t, std::int64_t) { return false; };
     THROWS(OZARR_ERR_CANCELLED, "returned false", ozarr::copy("parts.zarr", "never.zarr", options));

@@ -118,7 +118,9 @@ contains
     message = ""
     call ozarr_copy("run.zarr", "copy.zarr", stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_EXISTS, message, "", "a copy that is there")
-    call ozarr_copy("run.zarr", "copy.zarr", overwrite=.true., raw=.true.)
+    call ozarr_copy("run.zarr", "copy.zarr", overwrite=.true., raw=.true., verify=.true.)
+    call ozarr_copy("run.zarr", "never.zarr", verify=.true., stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "OZARR_COPY_RAW", "compared, though not as it is")
     call ozarr_copy("run.zarr", "never.zarr", memory=-1_int64, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_ARGUMENT, message, "memory is -1", "negative memory")
     call ozarr_copy("nowhere.zarr", "copy.zarr", stat=stat, errmsg=message)

@@ -24,6 +24,8 @@ struct copy_options {
     std::size_t memory = 0;
     /// Of a single array: what the copy is.
     const ozarr::spec *spec = nullptr;
+    /// What becomes of values that do not fit into its type.
+    ozarr_overflow overflow = OZARR_OVERFLOW_ERROR;
     /// Called with what is done and the total; false ends the copy with OZARR_ERR_CANCELLED.
     std::function<bool(std::int64_t, std::int64_t)> progress = {};
 };
@@ -39,6 +41,7 @@ inline problem c_copy_options(const copy_options &options, ozarr_copy_options &o
     }
     o.mode = static_cast<ozarr_create_mode>(options.mode);
     o.zarr_format = options.zarr_format;
+    o.overflow = options.overflow;
     o.flags = options.flags;
     o.memory = options.memory;
     o.spec = options.spec == nullptr ? nullptr : options.spec->get();
