@@ -34,8 +34,8 @@ pub struct Tail {
     #[arg(long, value_name = "N")]
     until: Option<u64>,
     /// End when no step came for so many seconds; before --until is reached, or where no run has begun, this is an error
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<f64>,
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
+    timeout: Option<Duration>,
     /// A JSON object for each step; the value of a coordinate that is called `step` or `variables` is its `coordinate`
     #[arg(long)]
     json: bool,
@@ -75,15 +75,15 @@ struct Run {
     is_new: bool,
 }
 
+/// A time to wait. Infinity is none: without the option there is no end.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let given = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    given.ok_or_else(|| format!("found {text}, expected a number from 0 to {:e}", u64::MAX as f64))
+}
+
 impl Tail {
     pub fn run(&self) -> Outcome {
-        let wait = match self.timeout {
-            None => Duration::MAX,
-            // What no duration can hold is no end.
-            Some(seconds) if seconds > 0.0 => Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
-            Some(seconds) => Duration::try_from_secs_f64(seconds)
-                .map_err(|_| Failure::Usage(format!("--timeout: found {seconds}, expected at least 0 seconds")))?,
-        };
+        let wait = self.timeout.unwrap_or(Duration::MAX);
         let Some(Run { dataset, dim, mut there, is_new }) = self.begun(wait)? else { return Ok(()) };
         let followed = followed(&dataset, &dim)?;
         let mut step = if is_new { 0 } else { there.min(self.until.unwrap_or(u64::MAX)).saturating_sub(self.steps) };
