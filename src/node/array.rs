@@ -1,14 +1,13 @@
 //! Arrays: opening, creating, and reading and writing through the engine. Changes of the shape are in `resize`.
 //! Specification: v2, "Arrays"; v3 core, "Array metadata".
 
-use super::conventions::nczarr_names::name_by_references;
 use super::current::{Current, Replaced};
 use super::document::array_document;
 use super::last_handle::{ArrayInner, ArrayUse};
 use super::lost::OpenArray;
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
-use super::{Attributes, NodeKind, Spec, Store, lookup, path};
+use super::{Attributes, NodeKind, Store, lookup, path};
 use crate::counting;
 use crate::dtype::{DataType, fill::Fill};
 use crate::engine::stats::Counters;
@@ -214,14 +213,6 @@ impl Array {
     /// The document as JSON, with the attributes as this handle knows them.
     pub fn metadata_json(&self) -> Result<String> {
         self.1.document_json(self.format(), self.state().meta.document.clone())
-    }
-
-    /// What a copy of the array is, in `format` (`None`: the array's, of a draft 3): the same shape, chunks, codecs, fill value,
-    /// names of dimensions and attributes. Each setting of it can be changed on its own.
-    pub fn spec(&self, format: Option<Format>) -> Result<Spec> {
-        let (meta, mut attributes) = (&self.state().meta, (*self.1.view()?).clone());
-        name_by_references(&mut attributes, meta, (self.store(), self.path()))?;
-        Spec::like(meta, attributes, format, &mut Vec::new())
     }
 
     /// Reads the selected elements into `memory`.

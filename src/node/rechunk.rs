@@ -22,7 +22,8 @@ use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk_to_copy;
 use super::transfer::{OnProgress, Way, at_node, moved_path};
 use super::{
-    Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, overlap, path, place, source_state, spec, together, transform, upkeep,
+    Array, Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, overlap, path, place, source_state, spec, together, transform,
+    upkeep,
 };
 use crate::codec::complete::compared;
 use crate::dtype::{DataType, Overflow};
@@ -132,6 +133,16 @@ struct Job<'a> {
     progress: &'a mut OnProgress<'a>,
 }
 
+impl Array {
+    /// What a copy of the array is, in `format` (`None`: the array's, of a draft 3): the same shape, chunks, codecs, fill value,
+    /// names of dimensions and attributes. Each setting of it can be changed on its own.
+    pub fn spec(&self, format: Option<Format>) -> Result<Spec> {
+        let (meta, mut attributes) = (&self.state().meta, (*self.attributes().view()?).clone());
+        name_by_references(&mut attributes, meta, (self.store(), self.path()))?;
+        Spec::like(meta, attributes, format, &mut Vec::new())
+    }
+}
+
 impl Store {
     /// Copies the node at `path` with all below it to `to_path` in `to`. Each array's copy is as the array itself (in the version that
     /// `options` say), unless `change` changes it; its shape stays, but that of a run that goes on may
@@ -204,7 +215,7 @@ impl Job<'_> {
         let from = self.copier.way.from;
         let (to, format, dialect, document) =
             (self.copier.options.format_of(found.format, found.dialect), found.format, found.dialect, found.document.clone());
-        let attributes = match format {
+        let mut attributes = match format {
             Format::V2 => found.attributes.clone().map_or_else(|| lookup::attributes_v2(from, node), Ok)?,
             Format::V3 => v3::attributes(&document).cloned().unwrap_or_default(),
         };
@@ -225,6 +236,7 @@ impl Job<'_> {
             Document::Array(meta) => {
                 // What the state knows of the chunks' keys may be more than what the document says.
                 let old = ArrayState::new(from, node, *meta, &Handling::default())?;
+                name_by_references(&mut attributes, &old.meta, (from, node))?;
                 let old = if cuts.is_empty() { old } else { old.with_shape(&cut_shape(&old.meta.shape, cuts)) };
                 self.convert_array(node, (old, !cuts.is_empty(), mark), attributes, change)
             }
@@ -236,11 +248,10 @@ impl Job<'_> {
         &mut self,
         node: &str,
         (old, is_cut, mark): (ArrayState, bool, Vec<u8>),
-        mut attributes: Map,
+        attributes: Map,
         change: &mut ChangeSpec<'_>,
     ) -> Result<New> {
         let (from, to) = (self.copier.way.from, self.copier.options.format_of(old.meta.format, old.meta.dialect));
-        name_by_references(&mut attributes, &old.meta, (from, node))?;
         let mut notes = Vec::new();
         let means_missing = missing_of(&old.meta, &attributes);
         let meant = meant_type(&attributes, old.meta.data_type);
