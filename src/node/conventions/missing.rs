@@ -7,7 +7,7 @@ use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, Element, Kind, Real};
 use crate::metadata::v2::DIMENSIONS;
 use crate::metadata::{ArrayMeta, Format, Map, Value, json};
-use crate::node::conventions::sign::meant_type;
+use crate::node::conventions::sign::{UNSIGNED, meant_type};
 use crate::node::spec::converted_fill;
 
 /// The attribute with the value that means "missing" in version 3.
@@ -245,10 +245,10 @@ pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]
     }
 }
 
-/// `_FillValue` as [`fill_attribute`] has it, beside these attributes: where integers with a sign are stored without one (`_Unsigned`), the number that is
-/// meant, without which xarray opens no dataset of version 3.
+/// `_FillValue` as [`fill_attribute`] has it, beside these attributes: where integers with a sign are stored without one, the number that is meant, without
+/// which xarray opens no dataset of version 3. It takes `_Unsigned` "False" and the like for nothing, and `_FillValue` for the element.
 pub(super) fn fill_attribute_beside(attributes: &Map, format: Format, data_type: DataType, element: &[u8]) -> Option<Value> {
-    let is_meant = (format, data_type.kind()) == (Format::V3, Kind::UInt);
+    let is_meant = format == Format::V3 && attributes.get(UNSIGNED).and_then(Value::as_str) == Some("false");
     fill_attribute(format, if is_meant { meant_type(attributes, data_type) } else { data_type }, element)
 }
 
@@ -292,6 +292,8 @@ mod tests {
             ("|i1", "null", format!(r#"{{"_FillValue":255,"_Unsigned":"true",{x}}}"#), r#"{"_FillValue":-1,"_Unsigned":"true"}"#),
             ("|u1", "128", format!(r#"{{"_Unsigned":"false",{x}}}"#), r#"{"_Unsigned":"false","_FillValue":-128}"#),
             ("<u2", "65535", format!(r#"{{"_FillValue":65535,"_Unsigned":"false",{x}}}"#), r#"{"_FillValue":-1,"_Unsigned":"false"}"#),
+            // xarray knows "false" in this spelling alone.
+            ("|u1", "128", format!(r#"{{"_Unsigned":"False",{x}}}"#), r#"{"_Unsigned":"False","_FillValue":128}"#),
             ("|u1", "128", format!(r#"{{"_Unsigned":"true",{x}}}"#), r#"{"_Unsigned":"true","_FillValue":128}"#),
             ("|i1", "-128", format!(r#"{{"_Unsigned":"true",{x}}}"#), r#"{"_Unsigned":"true","_FillValue":-128}"#),
             // What no element is has no form that readers understand.
