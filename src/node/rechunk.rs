@@ -138,7 +138,7 @@ impl Array {
     /// names of dimensions and attributes. Each setting of it can be changed on its own.
     pub fn spec(&self, format: Option<Format>) -> Result<Spec> {
         let (meta, mut attributes) = (&self.state().meta, (*self.attributes().view()?).clone());
-        name_by_references(&mut attributes, meta, (self.store(), self.path()))?;
+        name_by_references(&mut attributes, meta);
         Spec::like(meta, attributes, format, &mut Vec::new())
     }
 }
@@ -236,7 +236,7 @@ impl Job<'_> {
             Document::Array(meta) => {
                 // What the state knows of the chunks' keys may be more than what the document says.
                 let old = ArrayState::new(from, node, *meta, &Handling::default())?;
-                name_by_references(&mut attributes, &old.meta, (from, node))?;
+                name_by_references(&mut attributes, &old.meta);
                 let old = if cuts.is_empty() { old } else { old.with_shape(&cut_shape(&old.meta.shape, cuts)) };
                 self.convert_array(node, (old, !cuts.is_empty(), mark), attributes, change)
             }

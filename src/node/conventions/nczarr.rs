@@ -61,36 +61,30 @@ impl KeyPart {
         }
     }
 
-    /// Attributes first, then the node's own document, newer names before older ones, then the objects (NZ-01).
-    pub(super) fn find(self, node: &impl NcNode) -> Result<Option<Map>> {
-        let (attributes, document) = (node.attributes().view()?, || readable(json::parse_object(node.document()?.as_bytes(), usize::MAX)));
-        self.find_in((node.store(), node.path(), node.format()), &attributes, document)
+    /// The part among attributes or the members of a document.
+    pub(super) fn of(self, map: &Map) -> Option<&Map> {
+        self.members().iter().find_map(|name| map.get(name)?.as_object())
     }
 
-    /// Finds the part as [`KeyPart::find`] does, of a node at a path in a store that has these attributes and this document.
-    pub(super) fn find_in(
-        self,
-        (store, path, format): (&Store, &str, Format),
-        attributes: &Map,
-        document: impl FnOnce() -> Result<Option<Map>>,
-    ) -> Result<Option<Map>> {
-        let in_map = |map: &Map| self.members().iter().find_map(|name| map.get(name)?.as_object().cloned());
-        if let Some(found) = in_map(attributes) {
-            return Ok(Some(found));
+    /// Attributes first, then the node's own document, newer names before older ones, then the objects (NZ-01).
+    pub(super) fn find(self, node: &impl NcNode) -> Result<Option<Map>> {
+        if let Some(found) = self.of(&*node.attributes().view()?) {
+            return Ok(Some(found.clone()));
         }
-        if format != Format::V2 {
+        if node.format() != Format::V2 {
             return Ok(None);
         }
-        if let Some(found) = document()?.and_then(|document| in_map(&document)) {
-            return Ok(Some(found));
+        let document = readable(json::parse_object(node.document()?.as_bytes(), usize::MAX))?;
+        if let Some(found) = document.as_ref().and_then(|document| self.of(document)) {
+            return Ok(Some(found.clone()));
         }
         // The root has this object of the oldest generation.
-        if !V2Changes::has_object(store.v2_changed(), || Ok(object(store, ".nczarr")?.is_some()))? {
+        if !V2Changes::has_object(node.store().v2_changed(), || Ok(object(node.store(), ".nczarr")?.is_some()))? {
             return Ok(None);
         }
         for name in self.keys() {
-            let key = path::join(path, name);
-            if let Some(bytes) = object(store, &key)? {
+            let key = path::join(node.path(), name);
+            if let Some(bytes) = object(node.store(), &key)? {
                 return json::parse_object(&bytes, MAX_DOCUMENT).map(Some).map_err(|e| e.at_key(key));
             }
         }

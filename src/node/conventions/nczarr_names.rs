@@ -4,8 +4,8 @@
 use super::nczarr::KeyPart;
 use crate::error::Result;
 use crate::metadata::{ArrayMeta, Format, Map, Value, v2};
+use crate::node::Array;
 use crate::node::listed_lengths::names_of;
-use crate::node::{Array, Store};
 
 /// The dimension of a variable that has none, as some readers see it (NZ-07).
 const SCALAR: &str = "_scalar_";
@@ -58,18 +58,18 @@ impl Array {
 }
 
 /// Names all dimensions of an array of version 2, where its attributes do not and NCZarr's references do: other programs look for them there alone
-/// in its copy, or, in version 3, for the names that they become.
-pub(in crate::node) fn name_by_references(attributes: &mut Map, meta: &ArrayMeta, (store, path): (&Store, &str)) -> Result<()> {
+/// in its copy, or, in version 3, for the names that they become. Objects of the oldest generation are not asked for: that would be one more request of
+/// each array without names, though hardly any hierarchy has them.
+pub(in crate::node) fn name_by_references(attributes: &mut Map, meta: &ArrayMeta) {
     let rank = meta.shape.len();
     if meta.format != Format::V2 || attributes.get(v2::DIMENSIONS).is_some_and(|value| names_of(value, rank).is_some()) {
-        return Ok(());
+        return;
     }
-    let found = KeyPart::Array.find_in((store, path, meta.format), attributes, || Ok(Some(meta.document.clone())))?;
-    let names = found.and_then(|array| NcArray::of(&array, &meta.shape).names(rank));
+    let found = KeyPart::Array.of(attributes).or_else(|| KeyPart::Array.of(&meta.document));
+    let names = found.and_then(|array| NcArray::of(array, &meta.shape).names(rank));
     if let Some(names) = names.and_then(|names| names.into_iter().collect::<Option<Vec<String>>>()) {
         attributes.insert(v2::DIMENSIONS.into(), names.into_iter().map(Value::from).collect());
     }
-    Ok(())
 }
 
 /// The name of a dimension: the last part of its path, unless the writer made it up.

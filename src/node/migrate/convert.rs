@@ -67,7 +67,7 @@ impl Job<'_> {
         let old = ArrayState::new(self.from, node, meta, &Handling::default())?;
         let meta = &old.meta;
         if meta.format == Format::V2 {
-            name_by_references(&mut attributes, meta, (self.from, node))?;
+            name_by_references(&mut attributes, meta);
             missing_to_v3(&mut attributes, meta);
         }
         let (new, recode) = match upgrade::array(meta, attributes.clone()) {
