@@ -24,10 +24,10 @@ struct copy_options {
     std::size_t memory = 0;
     /// Of a single array: what the copy is.
     const ozarr::spec *spec = nullptr;
-    /// What becomes of values that do not fit into its type.
-    ozarr_overflow overflow = OZARR_OVERFLOW_ERROR;
     /// Called with what is done and the total; false ends the copy with OZARR_ERR_CANCELLED.
     std::function<bool(std::int64_t, std::int64_t)> progress = {};
+    /// What becomes of values that do not fit into the type of the copy.
+    ozarr_overflow overflow = OZARR_OVERFLOW_ERROR;
 };
 
 namespace detail {
