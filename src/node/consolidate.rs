@@ -88,13 +88,7 @@ impl Group {
             node.iter_mut().for_each(|found| series.limit(path, &mut found.document));
         }
         let cuts = cuts(&below)?;
-        let unread = if kept.is_some() { unread_in(path, &below)? } else { Vec::new() };
-        below.retain(|found| kept.is_none() || found.node.is_ok());
-        let mut entries = entries_of(store, path, format, below.len(), below.into_iter())?;
-        for (key, value) in kept.into_iter().flatten().filter(|(key, _)| is_of(&unread, key)) {
-            check_memory().and_then(|()| entries.make_room(1))?;
-            entries.insert(key, value);
-        }
+        let mut entries = entries_of(store, path, format, below.len(), below.into_iter(), kept.as_ref())?;
         for (node, cuts) in cuts {
             let name = path::relative(path, &node);
             let key = if format == Format::V3 { name.to_string() } else { path::join(name, v2::ARRAY) };
@@ -146,8 +140,7 @@ impl Group {
         let Some(listed) = listed else { return Ok((None, Vec::new())) };
         let below = walk_fresh(store, path, format)?;
         let unread = if left_out { unread_in(path, &below)? } else { Vec::new() };
-        let compared = below.iter().filter(|found| !left_out || found.node.is_ok()).cloned();
-        let fresh = entries_of(store, path, format, below.len(), compared)?;
+        let fresh = entries_of(store, path, format, below.len(), below.iter().cloned(), left_out.then(Map::new).as_ref())?;
         Ok((Some(Compared { differences: differences(&listed, &fresh, &unread)?, listed }), below))
     }
 }
@@ -251,10 +244,18 @@ fn differences(listed: &Map, fresh: &Map, unread: &[String]) -> Result<Vec<Diffe
 /// The consolidated entries of all nodes below a group; in v2 of the group, too.
 pub(super) fn collect(store: &Store, group: &str, format: Format) -> Result<Map> {
     let below = walk_fresh(store, group, format)?;
-    entries_of(store, group, format, below.len(), below.into_iter())
+    entries_of(store, group, format, below.len(), below.into_iter(), None)
 }
 
-fn entries_of(store: &Store, group: &str, format: Format, count: usize, below: impl Iterator<Item = Found>) -> Result<Map> {
+/// The entries of nodes below a group; of those that cannot be understood the ones `kept`, in their places. Without these they are an error.
+fn entries_of(
+    store: &Store,
+    group: &str,
+    format: Format,
+    count: usize,
+    below: impl Iterator<Item = Found>,
+    kept: Option<&Map>,
+) -> Result<Map> {
     // In v2 a node has a document and its attributes.
     let mut entries = Map::with_room(if format == Format::V2 { 2 * count + 2 } else { count })?;
     if format == Format::V2
@@ -264,9 +265,16 @@ fn entries_of(store: &Store, group: &str, format: Format, count: usize, below: i
     }
     for Found { path, node, .. } in below {
         check_memory()?;
-        match format {
-            Format::V2 => upkeep::insert_v2(store, &mut entries, group, &path, node?)?,
-            Format::V3 => drop(entries.insert(path::relative(group, &path).into(), consolidated::entry_v3(node?.document))),
+        let name = path::relative(group, &path);
+        match (format, node, kept) {
+            (_, Err(_), Some(kept)) => {
+                for (key, value) in kept.iter().filter(|(key, _)| path::is_within(key, name)) {
+                    entries.make_room(1)?;
+                    entries.insert(key.clone(), value.clone());
+                }
+            }
+            (Format::V2, node, _) => upkeep::insert_v2(store, &mut entries, group, &path, node?)?,
+            (Format::V3, node, _) => drop(entries.insert(name.into(), consolidated::entry_v3(node?.document))),
         }
     }
     Ok(entries)
@@ -286,10 +294,33 @@ fn walk_fresh(store: &Store, group: &str, format: Format) -> Result<Vec<Found>> 
 mod tests {
     use super::*;
     use crate::json;
+    use crate::node::tests::spec_as;
+    use crate::node::{Array, Context, Create};
 
     fn entry(key: &str, text: &str) -> Map {
         let Value::Object(document) = json::parse_text(text).unwrap() else { panic!("{text}") };
         Map::from_iter([(key.to_string(), Value::Object(document))])
+    }
+
+    /// zarr-python lists nothing of a group where the nodes below one group do not follow each other.
+    #[test]
+    fn what_is_kept_of_damaged_nodes_stays_among_the_nodes_of_their_group() {
+        for (format, damaged) in
+            [(Format::V2, "g/b/.zarray"), (Format::V3, "g/b/zarr.json"), (Format::V2, "g/.zgroup"), (Format::V3, "g/zarr.json")]
+        {
+            let store = Store::memory(&Context::default());
+            Group::create(&store, "", Some(format), Create::New).unwrap();
+            for node in ["g/a", "g/b", "g/c/d", "h/a"] {
+                Array::create(&store, node, &spec_as(format, &[4], &[2]), Create::New).unwrap();
+            }
+            let root = || Group::open(&store, "").unwrap();
+            root().consolidate().unwrap();
+            let listed = || collect_list(root().catalog().unwrap().unwrap().entries().keys().map(|key| key.to_string())).unwrap();
+            let before = listed();
+            store.key_put(damaged, b"{").unwrap();
+            root().consolidate_cut(&mut |_| Ok(Cuts::new()), true).unwrap();
+            assert_eq!(listed(), before, "{damaged}");
+        }
     }
 
     /// An array of v3 with these members besides those that it has to have.
