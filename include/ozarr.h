@@ -1218,7 +1218,8 @@ OZARR_CHECKED ozarr_status ozarr_attrs_begin(ozarr_node *node);
  * Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without this call
  * discards it.
  *
- * Errors: `OZARR_ERR_STATE` without `ozarr_attrs_begin`; those of documents and stores.
+ * Errors: `OZARR_ERR_STATE` without `ozarr_attrs_begin`, as where another thread has stored it just before;
+ * those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_attrs_commit(ozarr_node *node);
 
@@ -1315,7 +1316,8 @@ void ozarr_group_free(ozarr_group *group);
  * Creates an array at `path` below `group` and writes it: `data` is contiguous, the last index
  * fastest, of `rank` dimensions `shape`. Chunks and compression are those of `ozarr_array_create`;
  * `OZARR_ERR_EXISTS` if a node is already there. The values are stored before the array is there: after a
- * kill or an error it has them, or does not exist.
+ * kill or an error it has them, or does not exist. Of two processes that create it in an object store at the
+ * same moment one is refused so, and the array may have the values of either, chunk by chunk.
  *
  * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`; `OZARR_ERR_RANK`; `OZARR_ERR_ARGUMENT` for a negative
  * length or an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the array

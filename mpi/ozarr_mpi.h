@@ -157,7 +157,10 @@ OZARR_CHECKED ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *loca
 /** Opens a group. Rank 0 reads what is below it, too, so that all ranks open its arrays without touching the store. */
 OZARR_CHECKED ozarr_status ozarr_mpi_group_open(ozarr_mpi *m, const char *location, const char *mode, ozarr_group **out);
 
-/** Creates an array at `path` below a group that was opened here; the specification of rank 0 counts. */
+/**
+ * Creates an array at `path` below a group that was opened here; the specification of rank 0 counts. With OZARR_CREATE_NEW an array that was made
+ * is erased again after an error, or the message says that it could not be.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_group_create_array(ozarr_mpi *m, ozarr_group *group, const char *path,
     const ozarr_spec *spec, ozarr_create_mode mode, ozarr_array **out);
 

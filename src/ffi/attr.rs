@@ -314,7 +314,8 @@ pub unsafe extern "C" fn ozarr_attrs_begin(node: *mut ozarr_node) -> ozarr_statu
 /// Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without this call
 /// discards it.
 ///
-/// Errors: `OZARR_ERR_STATE` without `ozarr_attrs_begin`; those of documents and stores.
+/// Errors: `OZARR_ERR_STATE` without `ozarr_attrs_begin`, as where another thread has stored it just before;
+/// those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attrs_commit(node: *mut ozarr_node) -> ozarr_status {
     entry!("ozarr_attrs_commit", nodes(node), { node.attributes().commit() })
