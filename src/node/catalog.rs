@@ -123,7 +123,7 @@ impl Catalog {
                 Format::V3 => Some(&**key),
                 Format::V2 => key.rsplit_once('/').filter(|(_, document)| matches!(*document, v2::ARRAY | v2::GROUP)).map(|(node, _)| node),
             };
-            if let Some(node) = node.filter(|node| self.can_be_opened(node)) {
+            if let Some(node) = node.filter(|node| path::is_named_below(&self.group, node)) {
                 let (above, name) = node.rsplit_once('/').unwrap_or(("", node));
                 push(&mut nodes, (above.to_string(), name.to_string()))?;
             }
@@ -132,11 +132,6 @@ impl Catalog {
         nodes.dedup();
         check_memory()?;
         Ok(self.nodes.get(|| nodes))
-    }
-
-    /// Whether a path relative to the group names a node below it as it is.
-    fn can_be_opened(&self, node: &str) -> bool {
-        !node.is_empty() && path::normalize(&path::join(&self.group, node)).is_ok_and(|whole| path::relative(&self.group, &whole) == node)
     }
 
     /// All entries, by their keys relative to the group.

@@ -6,9 +6,9 @@ use super::growing::{self, Cuts, cut_shape};
 use super::listed_lengths::{plain, shape_of};
 use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
-use super::{Group, NodeKind, Store, document, draft, lookup, lost, path, upkeep};
+use super::{Group, NodeKind, Store, document, draft, in_no_group, lookup, lost, path, upkeep};
 use crate::error::{Result, bail};
-use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, check_memory, collect as collect_list, collect_table, push};
+use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, check_memory, collect as collect_list, collect_table, extend, push};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, number_list, v2, v3};
 use crate::store::{Condition, get};
@@ -88,6 +88,11 @@ impl Group {
             node.iter_mut().for_each(|found| series.limit(path, &mut found.document));
         }
         let cuts = cuts(&below)?;
+        if let Some(listed) = &kept {
+            let apart = in_no_group::find(store, (path, format), listed.keys().map(|key| &**key), &below)?;
+            extend(&mut below, apart)?;
+            walk::sort(&mut below, |found| &found.path)?;
+        }
         let mut entries = entries_of(store, path, format, below.len(), below.into_iter(), kept.as_ref())?;
         for (node, cuts) in cuts {
             let name = path::relative(path, &node);
@@ -141,7 +146,14 @@ impl Group {
         let below = walk_fresh(store, path, format)?;
         let unread = if left_out { unread_in(path, &below)? } else { Vec::new() };
         let fresh = entries_of(store, path, format, below.len(), below.iter().cloned(), left_out.then(Map::new).as_ref())?;
-        Ok((Some(Compared { differences: differences(&listed, &fresh, &unread)?, listed }), below))
+        let mut differences = differences(&listed, &fresh, &unread)?;
+        let missing = differences.iter().filter(|(_, what)| *what == NOT_THERE).map(|(entry, _)| entry.as_str());
+        let apart = in_no_group::find(store, (path, format), missing, &below)?;
+        let apart = collect_table(apart.iter().map(|found| (path::relative(path, &found.path), ())))?;
+        for (_, what) in differences.iter_mut().filter(|(entry, _)| apart.contains_key(in_no_group::node_of(entry, format))) {
+            *what = IN_NO_GROUP;
+        }
+        Ok((Some(Compared { differences, listed }), below))
     }
 }
 
@@ -214,6 +226,10 @@ pub(in crate::node) struct Compared {
 /// A consolidated entry, or one that should be there, and in what it differs from the document.
 pub(in crate::node) type Difference = (String, &'static str);
 
+const NOT_THERE: &str = "is listed and not there";
+/// What is said of a node that opens by its path: zarr-python opens nothing of a group whose consolidated metadata name it.
+pub(in crate::node) const IN_NO_GROUP: &str = "is listed, and in no group";
+
 /// The nodes below a group that cannot be understood, by their paths relative to it.
 fn unread_in(group: &str, below: &[Found]) -> Result<Vec<String>> {
     collect_list(below.iter().filter(|found| found.node.is_err()).map(|found| path::relative(group, &found.path).to_string()))
@@ -236,7 +252,7 @@ fn differences(listed: &Map, fresh: &Map, unread: &[String]) -> Result<Vec<Diffe
         }
     }
     for (key, _) in listed.iter().filter(|(key, value)| !fresh.contains_key(key) && !is_empty(value) && !is_of(unread, key)) {
-        push(&mut found, (key.to_string(), "is listed and not there"))?;
+        push(&mut found, (key.to_string(), NOT_THERE))?;
     }
     Ok(found)
 }

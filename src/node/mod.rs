@@ -50,6 +50,7 @@ mod groups_above;
 mod growing;
 mod hidden;
 mod hierarchy;
+mod in_no_group;
 mod in_use;
 mod info;
 mod kept;

@@ -114,6 +114,11 @@ pub fn is_within(path: &str, base: &str) -> bool {
     path.strip_prefix(base).is_some_and(|rest| base.is_empty() || rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Whether a path relative to `group` names a node below it as it is.
+pub fn is_named_below(group: &str, node: &str) -> bool {
+    !node.is_empty() && normalize(&join(group, node)).is_ok_and(|whole| relative(group, &whole) == node)
+}
+
 /// How a path is named in a message.
 pub fn display(path: &str) -> &str {
     if path.is_empty() { "the root" } else { path }

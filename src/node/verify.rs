@@ -234,9 +234,13 @@ impl Verification<'_> {
             // There is nothing to compare them with.
             return checked.or_else(|e| self.tell(Fault::of(e, &key)?));
         }
+        // Whether some entries stay as they are, and whether there is something to mend.
+        let (mut stay, mut mends) = (false, true);
         let mut fault = match checked.map(|()| group.compare(true)) {
             Err(e) => Fault::of(e, &key)?,
             Ok(Ok((Some(consolidate::Compared { differences: found, .. }), _))) if !found.is_empty() => {
+                let stays = |(_, what): &consolidate::Difference| *what == consolidate::IN_NO_GROUP;
+                (stay, mends) = (found.iter().any(stays), !found.iter().all(stays));
                 let mut what = String::from("the consolidated metadata differ from the documents: ");
                 for (number, (entry, differs)) in found.iter().enumerate() {
                     let line = format!("{}{entry} {differs}", if number == 0 { "" } else { "; " });
@@ -249,7 +253,7 @@ impl Verification<'_> {
             // A document that cannot be read was told already.
             Ok(Err(e)) => return Fault::of(e, group.path()).map(drop),
         };
-        if self.options.repair && matches!(fault.kind, FaultKind::Stale | FaultKind::Damaged) {
+        if self.options.repair && matches!(fault.kind, FaultKind::Stale | FaultKind::Damaged) && mends {
             // A run that was killed between two documents of a publication is opened as it was before by readers that go by consolidated metadata.
             let mut is_cut = false;
             let mut cuts = |below: &[Found]| growing::cuts_below(group, below).inspect(|cuts| is_cut = !cuts.is_empty());
@@ -257,6 +261,10 @@ impl Verification<'_> {
             if is_cut && fault.repaired {
                 fault.repaired = false;
                 fault.message += "; steps that a run was publishing are left to its series";
+            }
+            if stay && fault.repaired {
+                fault.repaired = false;
+                fault.message += "; what is in no group stays listed";
             }
         }
         self.tell(fault)

@@ -67,7 +67,7 @@ pub(super) struct Found {
     pub path: String,
     pub node: Result<StoredDocument>,
     /// It comes from consolidated metadata, and was found to be readable where that is wanted.
-    is_checked: bool,
+    pub is_checked: bool,
 }
 
 impl ListedGroup {
@@ -90,7 +90,7 @@ pub(super) fn walk(store: &Store, top: ListedGroup, wanted: Wanted) -> Result<Ve
 }
 
 /// Sorts nodes so that each is followed by those below it.
-fn sort<T>(all: &mut [T], path: impl Fn(&T) -> &str) -> Result<()> {
+pub(super) fn sort<T>(all: &mut [T], path: impl Fn(&T) -> &str) -> Result<()> {
     with_spare(all.len() * size_of::<usize>(), || sort_by(all, |a, b| path(a).split('/').cmp(path(b).split('/'))))
 }
 
