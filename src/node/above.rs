@@ -7,8 +7,13 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The hierarchies that the store's folder is part of, if the folder above it is a group. They are looked for once.
+/// The hierarchies that the store's folder is part of, if the folder above it is a group. They are looked for once. A checkpoint is in that which it was
+/// begun in.
 pub(super) fn of(store: &Store) -> &[Above] {
+    if let Some(begun) = store.checkpoint() {
+        // No group has it before it is committed.
+        return if begun.revealed.is_set() { std::slice::from_ref(&begun.place) } else { &[] };
+    }
     store.above_or(|folder, files| find_all(store, folder, files))
 }
 

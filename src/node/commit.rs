@@ -2,7 +2,7 @@
 
 use super::checkpoint::{Checkpoints, MAKES_A_GROUP, is_refused, lock_alone};
 use super::hidden::CHECKPOINT;
-use super::store::Unfinished;
+use super::store::{Above, Unfinished};
 use super::{Group, Store, document, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, extend, readable};
@@ -14,10 +14,10 @@ use crate::store::{Condition, StorageExt, get};
 /// writes it.
 fn unfinished(group: &Group) -> Result<&Unfinished> {
     match group.store().checkpoint().filter(|_| group.path().is_empty()) {
-        Some(place) if place.process != std::process::id() => {
-            bail!(Forked, "the checkpoint {} belongs to the process that began it, before fork", path::display(&place.path))
+        Some(begun) if begun.process != std::process::id() => {
+            bail!(Forked, "the checkpoint {} belongs to the process that began it, before fork", path::display(&begun.place.path))
         }
-        Some(place) => Ok(place),
+        Some(begun) => Ok(begun),
         None => bail!(Argument, "{} is no checkpoint that was begun", path::display(group.path())),
     }
 }
@@ -63,7 +63,7 @@ impl Group {
     /// answer to that moment's put was lost. What fails behind that moment is told to the log.
     pub fn commit(&self) -> Result<()> {
         let begun = unfinished(self)?;
-        let (above, place) = (&begun.store, &*begun.path);
+        let (above, place) = (&begun.place.store, &*begun.place.path);
         let erased = self.publish_ours(begun)?;
         // The checkpoint is there. What fails from here on is left to the next calls, as after a kill.
         if let Err(e) = erased.and(self.settle(above, place)) {
@@ -77,7 +77,7 @@ impl Group {
     /// Makes the checkpoint known while no other process removes it, or begins one in its place, where the store has locks. Returns what came of
     /// the removal of the document that was hidden: that of another process begins with such a one.
     fn publish_ours(&self, begun: &Unfinished) -> Result<Result<()>> {
-        let Unfinished { store: above, path: place, mark, .. } = begun;
+        let Unfinished { place: Above { store: above, path: place }, mark, .. } = begun;
         // What cannot be locked stays for another try, or for pruning: another process may be at it.
         let _lock = lock_alone(above, place).map_err(Error::sure)?;
         let ours = self.is_ours(above, place, mark.text());
@@ -157,7 +157,7 @@ impl Group {
     /// Says whether values that are the same as in the newest checkpoint become hard links to that one's, where both are files. Only what is
     /// put from then on is compared. Files of checkpoints are replaced, never changed, so each keeps its own values.
     pub fn set_link_unchanged(&self, wanted: bool) -> Result<()> {
-        let Unfinished { store: above, path: place, links, .. } = unfinished(self)?;
+        let Unfinished { place: Above { store: above, path: place }, links, .. } = unfinished(self)?;
         let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
         let newest = if wanted { all.current()?.pop() } else { None };
         links.set(newest.map(|newest| path::prefix(&path::join(&all.path, &newest.node))));
@@ -253,12 +253,12 @@ impl Group {
     /// Gives up the checkpoint that was begun with this group, and removes what was written of it. The next one of that name is in the same place.
     pub fn abandon(&self) -> Result<()> {
         let begun = unfinished(self)?;
-        let _lock = lock_alone(&begun.store, &begun.path)?;
+        let _lock = lock_alone(&begun.place.store, &begun.place.path)?;
         self.remove_ours(begun)
     }
 
     /// Removes what was written of the checkpoint, whose lock is held, unless it is another writer's by now.
-    fn remove_ours(&self, Unfinished { store: above, path: place, mark, .. }: &Unfinished) -> Result<()> {
+    fn remove_ours(&self, Unfinished { place: Above { store: above, path: place }, mark, .. }: &Unfinished) -> Result<()> {
         if self.is_ours(above, place, mark.text())? == Some(false) {
             return Err(Group::taken(above, place));
         }

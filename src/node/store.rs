@@ -84,8 +84,7 @@ pub(super) struct Above {
 /// Where a checkpoint will be.
 #[derive(Clone)]
 pub(super) struct Unfinished {
-    pub store: Store,
-    pub path: String,
+    pub place: Above,
     /// Tells it from others that are begun at the same place.
     pub mark: Arc<Mark>,
     /// The process that began it. A child of `fork` has a copy of the handle.
@@ -147,8 +146,8 @@ impl Store {
         let mark = Arc::new(Mark::new());
         if let Some(inner) = Arc::get_mut(&mut store.0) {
             inner.no_draft = AtomicBool::new(true);
-            inner.checkpoint =
-                Some(Unfinished { store: self.clone(), path: path.to_string(), mark, process: std::process::id(), revealed, links });
+            let place = Above { store: self.clone(), path: path.to_string() };
+            inner.checkpoint = Some(Unfinished { place, mark, process: std::process::id(), revealed, links });
         }
         Ok(store)
     }
@@ -275,7 +274,7 @@ impl Store {
     /// Where the store is, as a root: a checkpoint that was begun is below that of its group.
     pub fn root(&self) -> Option<Root> {
         match &self.0.checkpoint {
-            Some(begun) => begun.store.root()?.below(&begun.path),
+            Some(begun) => begun.place.store.root()?.below(&begun.place.path),
             None => self.0.root.as_ref().map(|(root, _)| root.clone()),
         }
     }

@@ -145,20 +145,26 @@ fn what_is_set_or_made_while_a_checkpoint_is_committed_is_in_it() {
         ("an array", |group| Array::create(group.store(), "late", &spec(&[4], &[4]), Create::New).map(drop)),
         ("a group", |group| Group::create(group.store(), "late", None, Create::New).map(drop)),
     ];
-    for (name, change) in changes {
+    // While the checkpoint gets its name, and while it is told of above.
+    for ((name, change), moment) in
+        changes.into_iter().flat_map(|change| ["run/new/zarr.json", "run/zarr.json"].map(|moment| (change, moment)))
+    {
         let due = Due::default();
         let store = due.in_memory();
-        let group = Checkpoints::new(&store, "").unwrap().begin("new").unwrap();
+        Group::create(&store, "run", None, Create::New).unwrap().consolidate().unwrap();
+        let group = Checkpoints::new(&store, "run").unwrap().begin("new").unwrap();
         fill(&group, 7).unwrap();
         let other = group.for_another_handle();
-        let changed = begin_within(&store, (&due, "new/zarr.json", false), move || change(&other));
+        let changed = begin_within(&store, (&due, moment, false), move || change(&other));
         group.commit().unwrap();
         changed().unwrap();
-        let committed = Group::open(&store, "new").unwrap();
-        assert_eq!(committed.consolidated_differences().unwrap(), Some(Vec::new()), "{name}");
-        let text = store.key_get("new/zarr.json").unwrap().unwrap();
+        for path in ["run", "run/new"] {
+            let found = Group::open(&store, path).unwrap().consolidated_differences().unwrap();
+            assert_eq!(found, Some(Vec::new()), "{name}, {moment}, {path}");
+        }
+        let text = store.key_get("run/new/zarr.json").unwrap().unwrap();
         assert!(String::from_utf8(text).unwrap().contains("\"late\""), "{name}");
-        assert_eq!(store.key_get("new/zarr.json.begun").unwrap(), None, "{name}");
+        assert_eq!(store.key_get("run/new/zarr.json.begun").unwrap(), None, "{name}");
     }
 }
 

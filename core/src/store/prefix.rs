@@ -51,6 +51,11 @@ impl Revealed {
     pub fn set(&self, revealed: bool) {
         self.0.store(revealed, Ordering::Release);
     }
+
+    /// Whether it does.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 /// What keys that a part of a store hides have at their end.
@@ -117,7 +122,7 @@ impl PrefixStore {
     /// A key, checked as it came.
     fn key<'a>(&self, key: &'a str) -> Result<Cow<'a, str>> {
         check_key(key)?;
-        match self.hides.contains(&key) && !self.revealed.0.load(Ordering::Acquire) {
+        match self.hides.contains(&key) && !self.revealed.is_set() {
             true => Ok(Cow::Owned(format!("{}{}", self.prefix, hidden(key)))),
             false => self.inside(key),
         }
