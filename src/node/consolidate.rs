@@ -7,7 +7,7 @@ use super::listed_lengths::{plain, shape_of};
 use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
 use super::{Group, NodeKind, Store, document, draft, in_no_group, lookup, lost, path, upkeep};
-use crate::error::{Result, bail};
+use crate::error::{ErrorKind, Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, check_memory, collect as collect_list, collect_table, extend, push};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, number_list, v2, v3};
@@ -227,7 +227,8 @@ pub(in crate::node) struct Compared {
 pub(in crate::node) type Difference = (String, &'static str);
 
 const NOT_THERE: &str = "is listed and not there";
-/// What is said of a node that opens by its path: zarr-python opens nothing of a group whose consolidated metadata name it.
+/// What is said of a node that opens by its path, and of the groups above it that are only listed: zarr-python opens nothing of a group whose consolidated
+/// metadata name a node and not those above it.
 pub(in crate::node) const IN_NO_GROUP: &str = "is listed, and in no group";
 
 /// The nodes below a group that cannot be understood, by their paths relative to it.
@@ -263,7 +264,8 @@ pub(super) fn collect(store: &Store, group: &str, format: Format) -> Result<Map>
     entries_of(store, group, format, below.len(), below.into_iter(), None)
 }
 
-/// The entries of nodes below a group; of those that cannot be understood the ones `kept`, in their places. Without these they are an error.
+/// The entries of nodes below a group; of those that cannot be understood the ones `kept`, with all below them, in their places, and of those that are
+/// not found these alone. Without these they are an error.
 fn entries_of(
     store: &Store,
     group: &str,
@@ -283,8 +285,10 @@ fn entries_of(
         check_memory()?;
         let name = path::relative(group, &path);
         match (format, node, kept) {
-            (_, Err(_), Some(kept)) => {
-                for (key, value) in kept.iter().filter(|(key, _)| path::is_within(key, name)) {
+            (_, Err(e), Some(kept)) => {
+                let is_alone = e.kind() == ErrorKind::NotFound;
+                let is_kept = |key: &str| if is_alone { in_no_group::node_of(key, format) == name } else { path::is_within(key, name) };
+                for (key, value) in kept.iter().filter(|(key, _)| is_kept(key)) {
                     entries.make_room(1)?;
                     entries.insert(key.clone(), value.clone());
                 }

@@ -3,7 +3,7 @@
 
 use super::walk::Found;
 use super::{Store, lookup, path};
-use crate::error::Result;
+use crate::error::{Result, err};
 use crate::limits::{add, certain, check_memory, collect, push};
 use crate::metadata::Format;
 use std::collections::{BTreeSet, HashSet};
@@ -13,8 +13,9 @@ pub(super) fn node_of(entry: &str, format: Format) -> &str {
     if format == Format::V3 { entry } else { entry.rsplit_once('/').map_or("", |(node, _)| node) }
 }
 
-/// Finds those of the nodes of consolidated `entries` that are there, and in no group. `below` are all nodes of the `format` that are below `group` in
-/// groups; where one of these cannot be read nothing is known of what is below it.
+/// Finds those of the nodes of consolidated `entries` that are there, and in no group; and, as not found, the nodes of entries above these that are not there:
+/// without those zarr-python opens nothing of the whole hierarchy. `below` are all nodes of the `format` that are below `group` in groups; where one of these
+/// cannot be read nothing is known of what is below it.
 pub(super) fn find<'a>(
     store: &Store,
     (group, format): (&str, Format),
@@ -28,10 +29,7 @@ pub(super) fn find<'a>(
     let is_unread = |node: &str| path::ancestors(node).into_iter().any(|above| walked(above).is_some_and(Result::is_err));
     let mut nodes = BTreeSet::new();
     for node in entries.map(|entry| node_of(entry, format)).filter(|node| path::is_named_below(group, node)) {
-        if path::parent(node).is_some_and(|above| !above.is_empty() && walked(above).is_none())
-            && walked(node).is_none()
-            && !is_unread(node)
-        {
+        if walked(node).is_none() && !is_unread(node) {
             check_memory()?;
             nodes.insert(node);
         }
@@ -47,12 +45,20 @@ pub(super) fn find<'a>(
             add(&mut folders, *above)?;
         }
     }
-    let nodes = collect(nodes.into_iter().filter(|node| path::ancestors(node).into_iter().any(|above| folders.contains(above))))?;
-    let mut apart = Vec::new();
-    for (node, found) in nodes.iter().zip(found(&nodes)?) {
+    let is_apart = |node: &&str| path::ancestors(node).into_iter().any(|above| folders.contains(above));
+    let inside = collect(nodes.iter().copied().filter(is_apart))?;
+    let (mut apart, mut there) = (Vec::new(), Vec::new());
+    for (node, found) in inside.iter().zip(found(&inside)?) {
         if let Some(found) = certain(found)?.transpose() {
+            push(&mut there, *node)?;
             push(&mut apart, Found { path: path::join(group, node), node: found, is_checked: false })?;
         }
+    }
+    let mut above = path::between(there.iter().copied(), "")?;
+    above.retain(|node| nodes.contains(node) && there.binary_search(node).is_err());
+    for node in above {
+        let gone = err!(NotFound, "{node:?} is only in consolidated metadata");
+        push(&mut apart, Found { path: path::join(group, node), node: Err(gone), is_checked: false })?;
     }
     Ok(apart)
 }
@@ -85,8 +91,8 @@ mod tests {
         put(store, key_of(format), &Value::Object(document).to_string());
     }
 
-    /// A store with arrays in groups and below folders, all of which the root's consolidated metadata name.
-    fn with_folders(format: Format) -> Store {
+    /// A store with arrays in groups and below folders, all of which the root's consolidated metadata name; the folders as groups if these are `named`, too.
+    fn with_folders(format: Format, named: bool) -> Store {
         let store = memory();
         Group::create(&store, "", Some(format), Create::New).unwrap();
         for path in ARRAYS {
@@ -96,7 +102,7 @@ mod tests {
         let documents = FOLDERS.map(|folder| format!("{folder}/{}", if format == Format::V2 { v2::GROUP } else { v3::DOCUMENT }));
         documents.iter().for_each(|key| assert!(store.shared().erase(key).unwrap()));
         change_entries(&store, format, |entries| {
-            entries.retain(|key, _| !documents.iter().any(|gone| **key == *gone) && !FOLDERS.contains(&&**key))
+            entries.retain(|key, _| named || !documents.iter().any(|gone| **key == *gone) && !FOLDERS.contains(&&**key))
         });
         store
     }
@@ -109,20 +115,28 @@ mod tests {
         faults(store, VerifyOptions { repair, ..VerifyOptions::default() }).into_iter().map(|fault| (fault.kind, fault.repaired)).collect()
     }
 
-    fn expected(format: Format) -> [String; 3] {
-        let document = if format == Format::V2 { "/.zarray" } else { "" };
-        ["a/b/y", "a/x", "g/h/i/z"].map(|node| format!("{node}{document} is listed, and in no group"))
+    /// The differences of [`with_folders`].
+    fn expected(format: Format, named: bool) -> Vec<String> {
+        let (array, group) = if format == Format::V2 { ("/.zarray", "/.zgroup") } else { ("", "") };
+        let nodes = [("a", group), ("a/b", group), ("a/b/y", array), ("a/x", array), ("g/h", group), ("g/h/i", group), ("g/h/i/z", array)];
+        let nodes = nodes.into_iter().filter(|(node, _)| named || !FOLDERS.contains(node));
+        nodes.map(|(node, document)| format!("{node}{document} is listed, and in no group")).collect()
+    }
+
+    /// Both formats, with the folders named as groups and not.
+    fn cases() -> [(Format, bool); 4] {
+        [(Format::V2, false), (Format::V3, false), (Format::V2, true), (Format::V3, true)]
     }
 
     #[test]
     fn what_is_in_no_group_is_there_in_every_store() {
-        for format in [Format::V2, Format::V3] {
-            let (Folder(root, folder), made) = (Folder::new("apart"), with_folders(format));
+        for (format, named) in cases() {
+            let (Folder(root, folder), made) = (Folder::new("apart"), with_folders(format, named));
             let archive = Store::open(&Context::default(), &format!("{}.zip", root.display()), Mode::ReadWrite, &[]).unwrap();
             let far = on(Arc::new(LatencyStore::new(memory().shared().clone(), Duration::ZERO)));
             for (what, store) in [("folder", folder), ("archive", archive), ("far", far), ("memory", memory())] {
                 keys(&made).iter().for_each(|key| store.key_put(key, &made.key_get(key).unwrap().unwrap()).unwrap());
-                assert_eq!(differences(&store), expected(format), "{what} {format:?}");
+                assert_eq!(differences(&store), expected(format, named), "{what} {format:?}");
                 assert_eq!(verify(&store, false), [(FaultKind::Stale, false)], "{what} {format:?}");
                 assert_eq!(verify(&store, true), [(FaultKind::Stale, false)], "{what} {format:?}");
                 assert_eq!(text(&store, key_of(format)), text(&made, key_of(format)), "{what} {format:?}");
@@ -134,8 +148,8 @@ mod tests {
 
     #[test]
     fn a_repair_mends_the_other_entries_and_leaves_nodes_in_no_group_among_them() {
-        for format in [Format::V2, Format::V3] {
-            let store = with_folders(format);
+        for (format, is_named) in cases() {
+            let store = with_folders(format, is_named);
             let (entry, attributes) = if format == Format::V2 { ("/.zarray", "/.zattrs") } else { ("", "/zarr.json") };
             let named = |store: &Store| {
                 let mut names = Vec::new();
@@ -145,12 +159,15 @@ mod tests {
                 names
             };
             let before = named(&store);
-            // One of a node that is not there, in a group and in none, and documents with other attributes.
+            // One of a node that is not there, in a group and in none, or of a group, and documents with other attributes.
             change_entries(&store, format, |entries| {
                 let array = entries.get(&format!("t{entry}")).unwrap().clone();
                 ["g/gone", "a/gone", "no/gone", "t/gone"]
                     .iter()
                     .for_each(|name| drop(entries.insert(format!("{name}{entry}").into(), array.clone())));
+                let group = entries.get(if format == Format::V2 { "g/.zgroup" } else { "g" }).unwrap().clone();
+                let documents = if format == Format::V2 { ["no/.zgroup", "a/b/no/.zgroup"] } else { ["no", "a/b/no"] };
+                documents.iter().for_each(|key| drop(entries.insert((*key).into(), group.clone())));
             });
             for key in ["a/x", "t"].map(|node| format!("{node}{attributes}")) {
                 let changed = Map::from_iter([("k", 1.into())]);
@@ -164,7 +181,7 @@ mod tests {
             assert_eq!(verify(&store, true), [(FaultKind::Stale, false)], "{format:?}");
             assert_eq!(named(&store), before, "{format:?}");
             let told = differences(&store).into_iter().filter(|line| !line.contains(v2::ATTRIBUTES));
-            assert_eq!(told.collect::<Vec<_>>(), expected(format), "{format:?}");
+            assert_eq!(told.collect::<Vec<_>>(), expected(format, is_named), "{format:?}");
             assert_eq!(text(&store, key_of(format)).unwrap().matches("\"k\"").count(), 2, "{format:?}");
             // They are in groups, or not listed.
             let grouped = memory();
