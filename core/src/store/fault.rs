@@ -44,6 +44,7 @@ thread_local! {
     static IS_LOCAL: Cell<Option<bool>> = const { Cell::new(None) };
     static CLOSES_FILES: Cell<bool> = const { Cell::new(false) };
     static FOLDS_CASE: Cell<bool> = const { Cell::new(false) };
+    static NUMBER: Cell<Option<u64>> = const { Cell::new(None) };
     /// What was in each folder when it was opened, by its descriptor.
     static OPENED: RefCell<Option<HashMap<i32, HashSet<CString>>>> = const { RefCell::new(None) };
 }
@@ -156,6 +157,19 @@ pub(super) fn as_found(folder: &str) -> String {
 
 pub(super) fn folds_case() -> bool {
     FOLDS_CASE.get()
+}
+
+/// Calls `f` as on a file system that gives all files one `number`.
+pub fn numbering<T>(number: u64, f: impl FnOnce() -> T) -> T {
+    NUMBER.set(Some(number));
+    let result = f();
+    NUMBER.set(None);
+    result
+}
+
+pub(super) fn numbered(mut st: libc::stat) -> libc::stat {
+    st.st_ino = NUMBER.get().unwrap_or(st.st_ino);
+    st
 }
 
 /// Calls `f` as on a file system that lists no names that came behind the opening of a folder, as btrfs does.

@@ -356,7 +356,11 @@ fn look_at(file: BorrowedFd<'_>) -> Os<Option<libc::stat>> {
 fn look_at_current(root: BorrowedFd<'_>, path: &CStr, file: BorrowedFd<'_>) -> Os<Option<libc::stat>> {
     let Some(own) = look_at(file)? else { return Ok(None) };
     match os::stat_at(root, path, false) {
-        Ok(named) => Ok(os::is_same(&named, &own).then_some(own)),
+        Ok(named) => {
+            #[cfg(any(test, feature = "faults"))]
+            let [named, own] = [named, own].map(crate::store::fault::numbered);
+            Ok(os::is_same(&named, &own).then_some(own))
+        }
         Err(Errno(libc::ENOENT | libc::ENOTDIR | libc::ESTALE)) => Ok(None),
         Err(e) => Err(e),
     }
@@ -368,9 +372,11 @@ fn remove_unused(root: BorrowedFd<'_>, path: &CStr, file: BorrowedFd<'_>) -> boo
         return false;
     }
     // Only the holder of a lock on all of the file of this name may remove it. One that has another name, in a copy that was made by links, stays:
-    // nobody could use the copy's once it is marked, and without the mark nobody could tell that this one is gone.
+    // nobody could use the copy's once it is marked, and without the mark nobody could tell that this one is gone. So does one of a file system that gives
+    // files no numbers: of one that is made then nobody could tell that it is another one.
     if let Ok(Some(own)) = look_at_current(root, path, file)
         && own.st_nlink == 1
+        && own.st_ino != 0
         && os::unlink(root, path).is_ok()
     {
         let _ = os::truncate(file, REMOVED_LEN);

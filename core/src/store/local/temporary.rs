@@ -125,11 +125,14 @@ impl Temp<'_> {
         e
     }
 
-    /// Whether `to` is another name of the file.
+    /// Whether `to` is another name of the file. Some file systems give no numbers, or one to all files: so it has to have two names. NFS learns of the
+    /// second one by the look at it.
     #[cold]
     fn has_name(&self, to: &KeyPath) -> bool {
-        let [own, named] = [&self.path, to].map(|path| os::stat_at(self.root, path.as_c(), false).ok());
-        own.zip(named).is_some_and(|(own, named)| os::is_same(&own, &named))
+        let [named, own] = [to, &self.path].map(|path| os::stat_at(self.root, path.as_c(), false).ok());
+        #[cfg(any(test, feature = "faults"))]
+        let [named, own] = [named, own].map(|st| st.map(crate::store::fault::numbered));
+        named.zip(own).is_some_and(|(named, own)| own.st_ino != 0 && own.st_nlink > 1 && os::is_same(&own, &named))
     }
 
     /// The error of a call that was to give the file the name `to`: where the folder has no longer its name, that is what another process has done.

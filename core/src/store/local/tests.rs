@@ -1782,6 +1782,9 @@ fn a_lock_file_goes_with_the_last_lock_or_with_the_store() {
     assert_eq!(folder.names("e"), [LOCK_NAME]);
     drop(other);
     assert_eq!(folder.names("e"), [""; 0], "it goes from where it is by then");
+    let store = folder.store(SyncMode::None);
+    fault::numbering(0, || drop(lock(&store, "d/a", LockUse::Rare)));
+    assert_eq!(folder.names("d"), [LOCK_NAME], "without numbers nobody could tell that another one was made");
 }
 
 #[test]
@@ -1985,14 +1988,20 @@ fn a_link_that_was_made_though_the_call_says_that_the_name_is_taken_counts() {
     let store = folder.store(SyncMode::None);
     put(&store, "taken", b"1").unwrap();
     let root = store.root().unwrap().unwrap();
-    for (to, expected) in [("k", true), ("taken", false)] {
+    // Without numbers of files, or where all have the same one, none of two names is one of the other.
+    for (to, number, expected) in [("k", None, true), ("taken", None, false), ("taken", Some(0), false), ("taken", Some(1), false)] {
         let (mut temp, _fd) = store.temp_file(root, to, None, &mut Made::new()).unwrap();
         let to = KeyPath::of_key(to).unwrap();
         // Of an answer that was lost NFS makes the call again.
         if expected {
             os::link(root, temp.path.as_c(), to.as_c()).unwrap();
         }
-        assert_eq!(temp.rename_new(&to, &AtomicBool::new(true), &Mutex::default()).unwrap(), expected);
+        let mut rename = || temp.rename_new(&to, &AtomicBool::new(true), &Mutex::default()).unwrap();
+        let renamed = match number {
+            Some(number) => fault::numbering(number, rename),
+            None => rename(),
+        };
+        assert_eq!(renamed, expected, "{number:?}");
     }
     assert_eq!(folder.names(""), ["k", "taken"]);
     assert_eq!(value(&store, "taken").unwrap(), b"1");
