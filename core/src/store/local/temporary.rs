@@ -178,12 +178,13 @@ impl Temp<'_> {
             Ok(()) => return Ok(true),
             // Of a call whose answer was lost NFS may say so, which has made it again.
             Err(Errno(libc::EEXIST)) => return Ok(self.has_name(to)),
-            Err(Errno(libc::EPERM | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL | libc::EMLINK)) => {}
-            Err(e) => return Err(self.not_named(to, e.error("link"))),
+            Err(e @ Errno(libc::ENOSPC | libc::EDQUOT)) => return Err(e.error("link")),
+            // File systems of programs without links say so by errors of all kinds: the rename tells what is wrong else.
+            Err(_) => {}
         }
         let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
         match os::stat_at(self.root, to.as_c(), false) {
-            Ok(_) => Ok(false),
+            Ok(_) => Ok(self.has_name(to)),
             Err(Errno(libc::ENOENT)) => self.rename(to).map(|()| true),
             Err(e) => Err(e.error("stat")),
         }

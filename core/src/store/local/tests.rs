@@ -1581,17 +1581,15 @@ fn a_file_that_was_replaced_is_known_where_removed_files_keep_a_name_while_they_
 #[test]
 fn without_exclusive_rename_a_link_or_a_look_takes_its_place() {
     for (mode, refusal) in MODES.into_iter().flat_map(|mode| [(mode, libc::EINVAL), (mode, libc::EPERM)]) {
-        for no_link in [false, true] {
+        for no_link in [None, Some(libc::EPERM), Some(libc::EIO), Some(libc::ENOENT)] {
             let folder = Folder::new();
             let store = folder.store(mode);
             let mut faults = vec![fail(Call::RenameNew, refusal)];
-            if no_link {
-                faults.push(fail(Call::Rename, libc::EPERM));
-            }
+            faults.extend(no_link.map(|errno| fail(Call::Rename, errno)));
             let (result, unused) = fault::with(&faults, || store.put("k", &[b"1"], Condition::Absent));
-            result.unwrap();
+            result.unwrap_or_else(|e| panic!("{no_link:?}: {e}"));
             assert_eq!(unused, 0);
-            let faults = if no_link { vec![fail(Call::Rename, libc::EPERM)] } else { vec![] };
+            let faults: Vec<_> = no_link.map(|errno| fail(Call::Rename, errno)).into_iter().collect();
             let e = fault::with(&faults, || store.put("k", &[b"2"], Condition::Absent)).0.unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Conflict);
             assert_eq!(value(&store, "k").unwrap(), b"1");
