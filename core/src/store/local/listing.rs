@@ -2,7 +2,7 @@
 
 #[cfg(target_os = "linux")]
 use super::listed_again::list_again;
-use super::path::{is_hidden, is_temporary};
+use super::path::{is_hidden, is_kept_open, is_temporary};
 use super::temporary::TRIES;
 use crate::error::{Result, bail, err};
 use crate::limits::{MAX_KEY, make_room, push};
@@ -58,7 +58,7 @@ fn visible_of(entries: Entries, fd: BorrowedFd<'_>) -> Result<Vec<(String, Entry
     make_room(&mut names, entries.len())?;
     for (name, kind) in entries {
         let Ok(text) = name.to_str() else { continue };
-        if is_hidden(name.to_bytes()) {
+        if is_hidden(name.to_bytes()) || is_kept_open(name.to_bytes()) {
             continue;
         }
         let kind = match kind {
@@ -233,9 +233,9 @@ fn remove_listed(fd: BorrowedFd<'_>, listed: Entries, depth: usize) -> Result<bo
 fn remove_entry(fd: BorrowedFd<'_>, name: &CStr, kind: EntryKind, depth: usize) -> Result<bool> {
     if kind != EntryKind::Folder {
         match os::unlink(fd, name) {
-            Ok(()) => return Ok(!is_kept_open(name)),
+            Ok(()) => return Ok(!is_kept_open(name.to_bytes())),
             Err(Errno(libc::ENOENT)) => return Ok(false),
-            Err(Errno(libc::EBUSY)) if is_kept_open(name) => return Ok(false),
+            Err(Errno(libc::EBUSY)) if is_kept_open(name.to_bytes()) => return Ok(false),
             // A folder whose kind the listing did not tell.
             Err(Errno(libc::EISDIR | libc::EPERM)) if kind == EntryKind::Unknown => {}
             Err(e) => return Err(e.error("erase")),
@@ -247,11 +247,6 @@ fn remove_entry(fd: BorrowedFd<'_>, name: &CStr, kind: EntryKind, depth: usize) 
         Err(e) => return Err(e.error("open the folder")),
     };
     Ok(remove_folder(fd, name)? || removed)
-}
-
-/// Whether a file system gave the name to a file that was removed while it was open: NFS, FUSE and SMB keep it until it is closed.
-fn is_kept_open(name: &CStr) -> bool {
-    [&b".nfs"[..], b".fuse_hidden", b".__smb"].iter().any(|prefix| name.to_bytes().starts_with(prefix))
 }
 
 /// Removes a folder, or a link or a file, with all below it; one that is not there is no error. Returns what [`remove_emptied`] does.

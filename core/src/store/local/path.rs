@@ -132,6 +132,12 @@ pub(super) fn is_temporary(name: &[u8]) -> bool {
     name.starts_with(TEMP_PREFIX.as_bytes()) && name.ends_with(TEMP_SUFFIX.as_bytes())
 }
 
+/// Whether a file system gave the name to a file that was replaced or removed while it was open: NFS, FUSE and SMB keep it until it is closed.
+pub(super) fn is_kept_open(name: &[u8]) -> bool {
+    let number = [&b".nfs"[..], b".fuse_hidden", b".__smb"].iter().find_map(|prefix| name.strip_prefix(*prefix));
+    number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_hexdigit))
+}
+
 /// Lengths of the paths of folders that were made for a key, outermost first.
 pub(super) type Made = SmallVec<[usize; 8]>;
 

@@ -7,7 +7,7 @@
 use super::beside::{run_of, unused};
 use super::listing::remove_tree;
 use super::owner::{Owner, here};
-use super::path::{KeyPath, LOCK_NAME, NETCDF_LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, c_path, is_hidden};
+use super::path::{KeyPath, LOCK_NAME, NETCDF_LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, c_path, is_hidden, is_kept_open};
 use crate::error::{Error, Result, bail};
 use crate::fork::ForkReset;
 use crate::limits::{extend, push};
@@ -102,6 +102,8 @@ pub enum Unlisted {
     OfProcessGone,
     /// What [`Unlisted::OfProcessGone`] says, of a process that may be alive, or is on another machine.
     OfProcess,
+    /// A file that was replaced or erased while it was open, as its file system keeps it.
+    KeptOpen,
     /// A file or folder whose name is no UTF-8.
     NoText,
     /// A pipe, a socket, a device, or a link in a circle.
@@ -137,6 +139,7 @@ pub fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
                 _ if name == LOCK_NAME => Unlisted::Lock,
                 path if is_plain && c_path(&path).is_ok_and(|path| left_behind(CWD, &path, here).is_some()) => Unlisted::OfProcessGone,
                 _ if is_plain && is_hidden(name.as_encoded_bytes()) => Unlisted::OfProcess,
+                _ if kind.is_file() && is_kept_open(name.as_encoded_bytes()) => Unlisted::KeptOpen,
                 _ if name.to_str().is_none() => Unlisted::NoText,
                 path if kind.is_symlink() => match std::fs::metadata(path) {
                     Ok(_) => continue,

@@ -992,6 +992,21 @@ fn hidden_files_are_not_listed() {
     assert_eq!(folder.names(""), [""; 0], "all of a folder goes with it");
 }
 
+#[test]
+fn what_a_file_system_keeps_for_who_has_it_open_is_no_key() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    let kept = [".__smb0001", ".fuse_hidden0000000300000001", ".nfs000000000001a2b300000001"];
+    let keys = [".fuse_hidden", ".nfs", ".nfs-mounts", "k"];
+    put(&store, "d/k", b"1").unwrap();
+    kept.iter().chain(&keys).for_each(|name| std::fs::write(folder.file("d").join(name), "1").unwrap());
+    assert_eq!(store.list_dir("d/").unwrap().keys, keys);
+    assert_eq!(store.keys("").unwrap(), keys.map(|name| format!("d/{name}")));
+    assert_eq!(unlisted(&folder.file("d")).unwrap(), kept.map(|name| (folder.file("d").join(name), Unlisted::KeptOpen)));
+    store.erase_prefix("d/").unwrap();
+    assert_eq!(folder.names(""), [""; 0], "all of a folder goes with it");
+}
+
 /// The temporary files in a folder, and whether the process of each is gone.
 fn temporary_files(folder: &Path) -> Vec<(PathBuf, bool)> {
     let found = unlisted(folder).unwrap().into_iter();
