@@ -5,10 +5,11 @@ use super::beside::{Purpose, claim, lock_for_place, place_of};
 use super::listing::{self, check_may_empty, empty_folder, entries, is_mounted_in, remove_emptied, visible};
 use super::lock::{ByteLock, LOCK_SPACE};
 use super::path::{KeyPath, Made, c_path, folder_of, make_missing, remove_made};
+use super::sweep::Sweeper;
 use super::temporary::{TRIES, keep_readers};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
-use crate::platform::{AsFd, BorrowedFd, O_PATH, give_access, is_for_all, libc, take_access};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, give_access, is_for_all, is_shared, libc, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
@@ -90,6 +91,12 @@ impl LocalStore {
     fn lock_name(&self, root: &Path) -> Result<Option<ByteLock>> {
         let above = root.parent().unwrap_or(Path::new("/"));
         let above = os::open(CWD, &c_path(above)?, O_PATH | libc::O_DIRECTORY, 0).map_err(|e| e.error("open the folder above"))?;
+        // No store puts anything there: what a killed one has left of the lock file that it made would stay.
+        if os::stat(above.as_fd()).is_ok_and(|st| is_shared(&st)) {
+            let sweeper = Sweeper::new();
+            sweeper.note("", false);
+            sweeper.sweep(above.as_fd());
+        }
         let byte = os::hash(root.as_os_str().as_encoded_bytes()) % LOCK_SPACE;
         self.locks.lock(above.as_fd(), "", byte, LockUse::Rare, &self.durability)
     }

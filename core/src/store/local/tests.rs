@@ -477,6 +477,19 @@ fn a_list_stays_with_a_value_that_one_of_it_replaces_whose_group_is_another_one(
     assert_eq!(may_read(list_of(&folder.file("d"))), may_read(kept.to_vec()));
 }
 
+#[test]
+fn what_a_killed_process_has_left_of_the_lock_file_beside_a_root_that_it_replaced_goes_where_all_may_write() {
+    let folder = Folder::new();
+    put(&folder.store(SyncMode::None), "zarr.json", b"1").unwrap();
+    folder.allow("..", 0o777);
+    let here = owner::here().to_string();
+    let (process, start) = here.rsplit_once('-').unwrap();
+    let left = folder.0.join(format!(".ozarr-{process}-{}-a1.tmp", start.parse::<u64>().unwrap() + 1));
+    std::fs::write(&left, b"").unwrap();
+    folder.store(SyncMode::None).replace_prefix("", &mut |new| new.put("zarr.json", &[b"2"], Condition::None), &mut || ()).unwrap();
+    assert_eq!(names_in(&folder.0), ["s"]);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_that_another_user_without_its_group_replaces_stays_open_to_all() {
