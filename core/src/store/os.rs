@@ -362,7 +362,7 @@ pub fn fdatasync(fd: BorrowedFd<'_>) -> Os<()> {
 /// Makes a folder's names durable; a file system that has no such call for folders counts as done.
 pub fn fsync_folder(fd: BorrowedFd<'_>) -> Os<()> {
     match retry(Call::Sync, || platform::fsync_folder(fd)) {
-        Ok(_) | Err(Errno(libc::EINVAL | libc::ENOTSUP)) => Ok(()),
+        Ok(_) | Err(Errno(libc::EINVAL | libc::ENOTSUP | libc::EPERM)) => Ok(()),
         Err(e) => Err(e),
     }
 }

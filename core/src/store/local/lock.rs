@@ -163,7 +163,11 @@ impl Locks {
                 Err(e) => return Err(e.error("lock")),
             }
         }
-        bail!(Io, "the lock file {} vanishes again and again", path.as_c().to_string_lossy())
+        let path = path.as_c().to_string_lossy();
+        bail!(
+            Io,
+            "the lock file {path} vanishes again and again, or seems to, as its file system counts no links (\"file.lock\" \"none\" takes no locks)"
+        )
     }
 
     fn kept(&self) -> MutexGuard<'_, BTreeSet<String>> {
