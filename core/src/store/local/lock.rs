@@ -164,10 +164,7 @@ impl Locks {
             }
         }
         let path = path.as_c().to_string_lossy();
-        bail!(
-            Io,
-            "the lock file {path} vanishes again and again, or seems to, as its file system counts no links (\"file.lock\" \"none\" takes no locks)"
-        )
+        bail!(Io, "the lock file {path} vanishes again and again, or its file system counts no links (\"file.lock\" \"none\": no locks)")
     }
 
     fn kept(&self) -> MutexGuard<'_, BTreeSet<String>> {
