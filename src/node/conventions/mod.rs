@@ -9,6 +9,7 @@ mod coordinates;
 pub mod dataset;
 pub(in crate::node) mod missing;
 pub mod nczarr;
+mod nczarr_group;
 pub(in crate::node) mod nczarr_names;
 mod nczarr_type;
 pub(super) mod nczarr_update;
@@ -22,7 +23,7 @@ mod variable_names;
 
 pub(in crate::node) use dataset::Compared;
 pub use dataset::Dataset;
-pub use nczarr::NcDimension;
+pub use nczarr_group::NcDimension;
 pub use nczarr_names::NcArray;
 pub use nczarr_type::NcType;
 pub use ome::{ImageAxis, ImageLevel, Multiscale};

@@ -2,10 +2,11 @@
 //! its keys; written in the newest.
 //! Convention: netCDF-C, "NetCDF-4 Zarr Implementation" (checklist NZ-01 to NZ-22).
 
-use super::nczarr_type::{JSON, NcType, fits, type_of};
+use super::nczarr_group::{NcDimension, NcRecord, dimensions_of, dimensions_value};
+use super::nczarr_type::{JSON, NcType, Types};
 use crate::dtype::{DataType, Kind};
-use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::{MAX_DOCUMENT, check_memory, collect, push, readable, try_collect, with_spare};
+use crate::error::{ErrorKind, Result, bail};
+use crate::limits::{MAX_DOCUMENT, collect, push, readable, with_spare};
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json, v2};
 use crate::node::listed_lengths::Lengths;
@@ -19,17 +20,6 @@ use std::cmp::Reverse;
 
 /// The version of the keys that are written.
 const VERSION: &str = "2.0.0";
-
-/// A dimension that a group defines.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NcDimension {
-    /// Its name.
-    pub name: String,
-    /// Its length; of an unlimited one that which it has now.
-    pub length: u64,
-    /// Whether variables along it may grow.
-    pub is_unlimited: bool,
-}
 
 /// The part of NCZarr's keys about one thing.
 #[derive(Clone, Copy)]
@@ -131,28 +121,6 @@ macro_rules! nodes {
 
 nodes!(Array Group);
 
-/// A length, alone or in an object with whether it is unlimited (NZ-03); `None` for anything else.
-fn dimension(name: &str, value: &Value) -> Option<NcDimension> {
-    let is_set = |value: &Value| value.as_bool().or_else(|| value.as_i64().map(|n| n != 0)).unwrap_or(false);
-    let (length, is_unlimited) = match value {
-        Value::Object(members) => (members.get("size")?.as_u64()?, members.get("unlimited").is_some_and(is_set)),
-        other => (other.as_u64()?, false),
-    };
-    Some(NcDimension { name: name.to_string(), length, is_unlimited })
-}
-
-/// The dimensions that a group defines: an object of lengths, in the documents of version 3 a list of objects (NZ-19).
-pub(super) fn dimensions_of(group: &Map) -> Result<Vec<NcDimension>> {
-    let Some(value) = group.get("dimensions").or_else(|| group.get("dims")) else { return Ok(Vec::new()) };
-    let wrong = || err!(Metadata, "found {}, expected lengths of dimensions", json::brief(value)).at_field("_nczarr_group.dimensions");
-    let named = |value: &Value| dimension(value.get("name")?.as_str()?, value);
-    match value {
-        Value::Object(all) => try_collect(all.iter().map(|(name, value)| dimension(name, value).ok_or_else(wrong))),
-        Value::Array(all) => try_collect(all.iter().map(|value| named(value).ok_or_else(wrong))),
-        _ => Err(wrong()),
-    }
-}
-
 impl Group {
     /// The dimensions that the group itself defines, where netCDF-C wrote it: also those that no array has. `None` for pure Zarr.
     pub fn nc_dimensions(&self) -> Result<Option<Vec<NcDimension>>> {
@@ -236,26 +204,9 @@ fn attribute_type(node: &impl NcNode, name: &str) -> Result<Option<NcType>> {
     Ok(types.as_ref().and_then(|types| NcType::parse(types.get(name)?.as_str()?)))
 }
 
-pub(super) fn dimensions_value(all: &[NcDimension]) -> Result<Value> {
-    let mut members = Map::new();
-    members.make_room(all.len())?;
-    for d in all {
-        check_memory()?;
-        let value = if d.is_unlimited {
-            let mut object = Map::new();
-            object.insert("size".into(), d.length.into());
-            object.insert("unlimited".into(), 1.into());
-            Value::Object(object)
-        } else {
-            d.length.into()
-        };
-        members.insert(d.name.as_str().into(), value);
-    }
-    Ok(Value::Object(members))
-}
-
 /// Writes NCZarr's keys for a whole hierarchy of version 2, or brings them up to date: what netCDF-C walks by. Dimensions that are
-/// there stay, unlimited ones as long as the longest of their arrays; others are defined in the group of the first array that has them.
+/// there stay, as do those that libozarr_netcdf has recorded, unlimited ones as long as the longest of their arrays; others are defined in the
+/// group of the first array that has them.
 ///
 /// Arrays of types that netCDF does not have are an error of kind `Unsupported` that names them, unless `tolerant`: then they are left
 /// out of the lists, which is told to the log as NZ-10.
@@ -270,20 +221,24 @@ pub(in crate::node) fn write(store: &Store, tolerant: bool) -> Result<()> {
         return Ok(());
     }
     let nodes = root.read_children().and_then(|read| root.open_read(read))?;
-    Keys::of(store, |keys| write_group(root, nodes, &mut Scope { groups: Vec::new(), tolerant, keys }, &Trail::of(store, "", Format::V2)))
+    Keys::of(store, |keys| {
+        write_group(root, nodes, &mut Scope { groups: Vec::new(), tolerant, is_shorter: false, keys }, &Trail::of(store, "", Format::V2))
+    })
 }
 
 /// The dimensions of the groups from the root down, and the keys that are made of them.
 pub(super) struct Scope<'a, 's> {
     pub groups: Vec<(String, Vec<NcDimension>)>,
     pub tolerant: bool,
+    /// Whether an array is shorter than an unlimited dimension was until then.
+    pub is_shorter: bool,
     pub keys: &'a mut Keys<'s>,
 }
 
 /// Keys that wait until those of so many nodes are stored at the same time.
 pub(super) struct Keys<'a> {
     store: &'a Store,
-    waiting: Vec<(Node, Vec<(KeyPart, Value)>)>,
+    waiting: Vec<(Node, Vec<(KeyPart, Value)>, Option<Map>)>,
 }
 
 impl Keys<'_> {
@@ -295,9 +250,9 @@ impl Keys<'_> {
         done.and_then(|done| stored.map(|()| done))
     }
 
-    /// Adds those of a node, behind all nodes below it.
-    pub fn add(&mut self, node: Node, parts: Vec<(KeyPart, Value)>) -> Result<()> {
-        push(&mut self.waiting, (node, parts))?;
+    /// Adds those of a node, behind all nodes below it, and the types that libozarr_netcdf has recorded of its attributes.
+    pub fn add(&mut self, node: Node, parts: Vec<(KeyPart, Value)>, recorded: Option<Map>) -> Result<()> {
+        push(&mut self.waiting, (node, parts, recorded))?;
         if self.waiting.len() < lookup::at_once(self.store) { Ok(()) } else { self.store() }
     }
 
@@ -305,14 +260,14 @@ impl Keys<'_> {
     fn store(&mut self) -> Result<()> {
         let mut all = std::mem::take(&mut self.waiting);
         let level = |node: &Node| matches!(node, Node::Group(_)).then(|| Reverse(path::segments(node.path()).count()));
-        with_spare(all.len() * size_of::<usize>(), || sort_by(&mut all, |(a, _), (b, _)| level(a).cmp(&level(b))))?;
-        all.chunk_by_mut(|(a, _), (b, _)| level(a) == level(b)).try_for_each(|some| {
-            let any_thread = some.iter().all(|(node, _)| if let Node::Array(array) = node { array.any_thread() } else { true });
-            together::for_each(self.store, any_thread, some, |(node, parts)| {
+        with_spare(all.len() * size_of::<usize>(), || sort_by(&mut all, |(a, ..), (b, ..)| level(a).cmp(&level(b))))?;
+        all.chunk_by_mut(|(a, ..), (b, ..)| level(a) == level(b)).try_for_each(|some| {
+            let any_thread = some.iter().all(|(node, ..)| if let Node::Array(array) = node { array.any_thread() } else { true });
+            together::for_each(self.store, any_thread, some, |(node, parts, recorded)| {
                 let _help = Look::help(self.store.v2_changed());
                 match node {
-                    Node::Array(array) => put(array, parts, Some(array)).and_then(|()| array.put_text_fill()),
-                    Node::Group(group) => put(group, parts, None),
+                    Node::Array(array) => put(array, parts, recorded.take(), Some(array)).and_then(|()| array.put_text_fill()),
+                    Node::Group(group) => put(group, parts, recorded.take(), None),
                 }
             })
         })
@@ -322,7 +277,6 @@ impl Keys<'_> {
 /// Arrays first, so that the groups below find the dimensions that they define; the group's own keys last, for arrays below may define
 /// dimensions here. Links back to the groups of `trail` are not followed.
 fn write_group(group: Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail) -> Result<()> {
-    scope.groups.push((group.path().to_string(), group.nc_dimensions()?.unwrap_or_default()));
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
     for node in nodes {
         match node {
@@ -331,6 +285,8 @@ fn write_group(group: Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail)
             _ => {}
         }
     }
+    let record = NcRecord::of(&group)?;
+    scope.groups.push((group.path().to_string(), dimensions(&group, &record, &arrays)?));
     let (mut names, mut known, mut new) = (Vec::new(), Vec::new(), Vec::new());
     for array in &arrays {
         push(if array.nczarr()?.is_some() { &mut known } else { &mut new }, array)?;
@@ -345,7 +301,7 @@ fn write_group(group: Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail)
             group.store().context().report(array.path(), &[Finding::new(Severity::Warning, "NZ-10", message)])?;
             continue;
         }
-        scope.write_array(array)?;
+        scope.write_array(array, &record)?;
         push(&mut names, last(array.path()))?;
     }
     names.sort_unstable_by(|a, b| a.as_str().cmp(&b.as_str()));
@@ -367,7 +323,21 @@ fn write_group(group: Group, nodes: Vec<Node>, scope: &mut Scope, trail: &Trail)
         block.insert("version".into(), VERSION.into());
         parts.push((KeyPart::Superblock, Value::Object(block)));
     }
-    scope.keys.add(Node::Group(group), parts)
+    scope.keys.add(Node::Group(group), parts, record.types(None))
+}
+
+/// The dimensions of a group before its arrays are looked at, from which unlimited ones get their length.
+fn dimensions(group: &Group, record: &NcRecord, arrays: &[Array]) -> Result<Vec<NcDimension>> {
+    let mut all = group.nc_dimensions()?.unwrap_or_default();
+    let mut lengths = Vec::new();
+    for array in arrays {
+        for (name, &length) in array.dimension_names()?.into_iter().zip(array.shape().iter()) {
+            push(&mut lengths, (name, length))?;
+        }
+    }
+    record.complete(&mut all, |d| lengths.iter().any(|(name, length)| name.as_ref() == Some(&d.name) && *length != d.length))?;
+    all.iter_mut().filter(|d| d.is_unlimited).for_each(|d| d.length = 0);
+    Ok(all)
 }
 
 fn last(path: &str) -> Value {
@@ -375,7 +345,8 @@ fn last(path: &str) -> Value {
 }
 
 impl Scope<'_, '_> {
-    pub fn write_array(&mut self, array: &Array) -> Result<()> {
+    /// Adds the keys of an array in the last group, which has that record.
+    pub fn write_array(&mut self, array: &Array, record: &NcRecord) -> Result<()> {
         let is_scalar = array.is_nc_scalar()?;
         let mut references = Vec::new();
         if !is_scalar {
@@ -390,7 +361,11 @@ impl Scope<'_, '_> {
             member.insert("scalar".into(), 1.into());
         }
         member.insert("storage".into(), "chunked".into());
-        self.keys.add(Node::Array(array.clone()), vec![(KeyPart::Array, Value::Object(member))])
+        self.keys.add(
+            Node::Array(array.clone()),
+            vec![(KeyPart::Array, Value::Object(member))],
+            record.types(array.path().rsplit('/').next()),
+        )
     }
 
     /// The whole path of a dimension: the nearest one of that name, else a new one of the array's group, which hides one of another length
@@ -404,6 +379,7 @@ impl Scope<'_, '_> {
             let Some(d) = dimensions.iter_mut().find(|d| d.name == name) else { continue };
             let grew = |d: &NcDimension| length > d.length && before.contains(&format!("/{}", path::join(group, name)));
             if d.is_unlimited || at + 1 == depth && grew(d) {
+                self.is_shorter |= length < d.length;
                 (d.length, d.is_unlimited) = (d.length.max(length), true);
             } else if d.length != length && at + 1 < depth {
                 break;
@@ -424,34 +400,37 @@ impl Scope<'_, '_> {
     }
 }
 
-/// Sets parts of a node's keys, and the types of all its attributes with them, in one write and only if something changes.
-fn put(node: &impl NcNode, parts: &[(KeyPart, Value)], array: Option<&Array>) -> Result<()> {
-    let known = KeyPart::Attributes.find(node)?.and_then(|all| all.get("types")?.as_object().cloned()).unwrap_or_default();
+/// Sets parts of a node's keys, and the types of all its attributes with them, in one write and only if something changes. `recorded`: the types that
+/// libozarr_netcdf reads, which count more than those in the keys.
+fn put(node: &impl NcNode, parts: &[(KeyPart, Value)], recorded: Option<Map>, array: Option<&Array>) -> Result<()> {
+    let types = match recorded {
+        Some(recorded) => Types::Recorded(recorded),
+        None => Types::Known(KeyPart::Attributes.find(node)?.and_then(|all| all.get("types")?.as_object().cloned()).unwrap_or_default()),
+    };
     let old = node.attributes().all()?;
     let mut all = old.clone();
     let fill_type = array.map(Array::type_text).transpose()?;
-    set_parts(&mut all, parts, &known, fill_type.as_deref());
+    set_parts(&mut all, parts, &types, fill_type.as_deref());
     // Consolidated metadata may be behind: other attributes are those that are stored.
-    if all == old { Ok(()) } else { node.attributes().edit(&|all| set_parts(all, parts, &known, fill_type.as_deref())) }
+    if all == old { Ok(()) } else { node.attributes().edit(&|all| set_parts(all, parts, &types, fill_type.as_deref())) }
 }
 
-/// Sets parts of a node's keys in its attributes. `known`: types of attributes; `fill_type`: that of the fill value of an array.
-fn set_parts(all: &mut Map, parts: &[(KeyPart, Value)], known: &Map, fill_type: Option<&str>) {
+/// Sets parts of a node's keys in its attributes. `fill_type`: that of the fill value of an array.
+fn set_parts(all: &mut Map, parts: &[(KeyPart, Value)], types: &Types, fill_type: Option<&str>) {
     for (part, value) in parts {
         all.shift_remove(part.members()[1]);
         all.insert(part.members()[0].into(), value.clone());
     }
     let own = KeyPart::Attributes.members();
     all.shift_remove(own[1]);
-    let mut types = Map::new();
+    let mut told = Map::new();
     for (name, value) in all.iter().filter(|(name, _)| *name != own[0] && *name != v2::DIMENSIONS) {
-        let fill = fill_type.filter(|_| name == "_FillValue").map(str::to_string);
-        let kept = known.get(name).and_then(Value::as_str).filter(|text| fits(text, value)).map(str::to_string);
-        types.insert(name.clone(), fill.or(kept).unwrap_or_else(|| type_of(value).into()).into());
+        let fill = fill_type.filter(|_| name == "_FillValue");
+        told.insert(name.clone(), fill.unwrap_or_else(|| types.of(name, value)).into());
     }
-    types.insert(own[0].into(), JSON.into());
+    told.insert(own[0].into(), JSON.into());
     let mut member = Map::new();
-    member.insert("types".into(), Value::Object(types));
+    member.insert("types".into(), Value::Object(told));
     all.insert(own[0].into(), Value::Object(member));
 }
 
@@ -603,6 +582,76 @@ mod tests {
         array(&strict, "v", DataType::Int8, &[9], Some(&["x"]));
         let e = strict.close(None).unwrap_err();
         assert!(e.kind() == ErrorKind::Metadata && e.message().contains("\"v\"") && e.message().contains("\"x\""), "{e}");
+    }
+
+    /// A store whose keys are written, with a group that libozarr_netcdf has recorded.
+    fn recorded() -> Store {
+        let shared = Arc::new(MemoryStore::new());
+        let store = Store::new(&Context::default(), shared, Mode::ReadWrite, Options { nczarr: Nczarr::On, ..Options::default() });
+        let root = Group::create(&store, "", Some(Format::V2), Create::New).unwrap();
+        let record = r#"{"dimensions": {"time": {"unlimited": true}, "x": {"size": 4}, "old": {"size": 9}, "spare": {"size": 2}, "none": {"unlimited": true}, "odd": 7},
+            "variables": {"t": {"types": {"m": "float", "n": "short", "large": "short", "s": "string", "nuls": 2, "flags": "/e"}}, "o": 1}, "types": {"k": "ubyte"}}"#;
+        root.attributes().replace_json(r#"{"k": 3}"#).unwrap();
+        root.attributes().set("_nc_model", record.into()).unwrap();
+        let t = array(&store, "t", DataType::Float32, &[3], Some(&["time"]));
+        t.attributes().replace_json(r#"{"m": 1e20, "n": 5, "large": 70000, "s": "a", "nuls": "a", "flags": 1, "plain": [1, 2]}"#).unwrap();
+        array(&store, "o", DataType::Int8, &[5], Some(&["old"])).attributes().set("plain", 1.into()).unwrap();
+        array(&store, "g/w", DataType::Int16, &[4, 3], Some(&["x", "time"]));
+        store.close(None).unwrap();
+        store
+    }
+
+    fn dimensions(store: &Store) -> Vec<(String, u64, bool)> {
+        let all = Group::open(store, "").unwrap().nc_dimensions().unwrap().unwrap();
+        all.into_iter().map(|d| (d.name, d.length, d.is_unlimited)).collect()
+    }
+
+    #[test]
+    fn what_netcdf_has_recorded_of_dimensions_and_types_is_in_the_keys() {
+        let store = recorded();
+        let want = [("time", 3, true), ("x", 4, false), ("spare", 2, false), ("none", 0, true), ("old", 5, false)];
+        assert_eq!(dimensions(&store), want.map(|(name, length, is_unlimited)| (name.to_string(), length, is_unlimited)));
+        assert_eq!(Array::open(&store, "g/w").unwrap().nczarr().unwrap().unwrap().dimensions, ["/x", "/time"]);
+        let type_of =
+            |path: &str, name: &str| Array::open(&store, path).unwrap().nc_attribute_type(name).unwrap().map(|t| t.name()).unwrap();
+        let names = ["m", "n", "large", "s", "nuls", "flags", "plain"];
+        let check = |n: &str| assert_eq!(names.map(|name| type_of("t", name)), ["float32", n, "int64", "string", "char", "int64", "int64"]);
+        check("int16");
+        assert_eq!(type_of("o", "plain"), "int32");
+        assert_eq!(Group::open(&store, "").unwrap().nc_attribute_type("k").unwrap().unwrap().name(), "uint8");
+        // Also of those that are set when the keys are there, and of which the record tells another type.
+        let root = Group::open(&store, "").unwrap();
+        for (value, recorded, name) in [(-7, r#""n": "short""#, "int16"), (5, r#""n": "byte""#, "int8"), (6, r#""other": "byte""#, "int64")]
+        {
+            let record =
+                format!(r#"{{"dimensions": {{}}, "variables": {{"t": {{"types": {{"m": "float", "s": "string", {recorded}}}}}}}}}"#);
+            root.attributes().set("_nc_model", record.as_str().into()).unwrap();
+            Array::open(&store, "t").unwrap().attributes().set("n", value.into()).unwrap();
+            store.close(None).unwrap();
+            check(name);
+        }
+    }
+
+    #[test]
+    fn unlimited_dimensions_are_as_long_as_the_longest_of_their_arrays() {
+        let store = recorded();
+        let resize = |path: &str, shape: &[u64]| Array::open(&store, path).unwrap().resize(shape, true).unwrap();
+        let time = || dimensions(&store).into_iter().find(|(name, ..)| name == "time").unwrap().1;
+        for (t, w, want) in [(6, 3, 6), (6, 8, 8), (1, 8, 8), (1, 2, 2), (0, 0, 0), (2, 2, 2)] {
+            resize("t", &[t]);
+            resize("g/w", &[4, w]);
+            store.close(None).unwrap();
+            assert_eq!(time(), want, "{t} {w}");
+        }
+        // A dimension that is recorded later.
+        let root = Group::open(&store, "").unwrap();
+        root.attributes().set("_nc_model", r#"{"dimensions": {"time": {"unlimited": true}, "later": {"size": 7}}}"#.into()).unwrap();
+        store.close(None).unwrap();
+        assert!(dimensions(&store).contains(&("later".into(), 7, false)));
+        store.erase_node("t").unwrap();
+        store.erase_node("g/w").unwrap();
+        store.close(None).unwrap();
+        assert_eq!(time(), 0);
     }
 
     #[test]

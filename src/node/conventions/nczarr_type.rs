@@ -3,7 +3,7 @@
 
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, Kind};
-use crate::metadata::Value;
+use crate::metadata::{Map, Value};
 
 /// The type of NCZarr's own keys. netCDF-C reads no attribute of a node where another one has it.
 pub(super) const JSON: &str = "|J0";
@@ -56,8 +56,28 @@ impl NcType {
     }
 }
 
+/// The types that attributes of a node are known to have.
+pub(super) enum Types {
+    /// In NCZarr's keys.
+    Known(Map),
+    /// In the record of libozarr_netcdf, which has those alone that JSON does not say.
+    Recorded(Map),
+}
+
+impl Types {
+    /// The type of an attribute as the keys are to have it.
+    pub fn of<'a>(&'a self, name: &str, value: &Value) -> &'a str {
+        let (Types::Known(all) | Types::Recorded(all)) = self;
+        let found = all.get(name).and_then(Value::as_str).filter(|text| fits(text, value));
+        found.unwrap_or_else(|| match (self, type_of(value)) {
+            (Types::Recorded(_), "<i4") => "<i8",
+            (_, other) => other,
+        })
+    }
+}
+
 /// Whether a value can be of the type that was written for it, so that netCDF reads it unchanged.
-pub(super) fn fits(text: &str, value: &Value) -> bool {
+fn fits(text: &str, value: &Value) -> bool {
     let items = match value {
         Value::Array(items) if !items.is_empty() => items.as_slice(),
         one => std::slice::from_ref(one),
@@ -89,7 +109,7 @@ fn holds(data_type: DataType, value: &Value) -> bool {
 
 /// The type that an attribute is given: text is characters, a list of texts strings, true and false are 1 and 0, and numbers have the least type
 /// that holds all of them. netCDF-C reads what else JSON has as characters.
-pub(super) fn type_of(value: &Value) -> &'static str {
+fn type_of(value: &Value) -> &'static str {
     let integer = |value: &Value| match (value.as_i64(), value.as_u64()) {
         (Some(n), _) if i32::try_from(n).is_ok() => Some("<i4"),
         (Some(_), _) => Some("<i8"),
@@ -108,6 +128,23 @@ pub(super) fn type_of(value: &Value) -> &'static str {
         }
         _ => CHARS,
     }
+}
+
+/// A type by its name in netCDF; `None` for those whose values tell it, and those that a program has defined.
+pub(super) fn of_netcdf(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "byte" => "<i1",
+        "ubyte" => "<u1",
+        "short" => "<i2",
+        "ushort" => "<u2",
+        "int" => "<i4",
+        "uint" => "<u4",
+        "uint64" => "<u8",
+        "float" => "<f4",
+        "double" => "<f8",
+        "string" => STRINGS,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -1,18 +1,20 @@
 //! Brings NCZarr's keys up to date after some nodes were changed, in the time that these take: a program that adds records to many variables
 //! does not wait for the others.
 
-use super::nczarr::{KeyPart, Keys, NcDimension, NcNode, Scope, dimensions_of, dimensions_value};
+use super::nczarr::{KeyPart, Keys, NcNode, Scope};
+use super::nczarr_group::{NcDimension, NcRecord, dimensions_of, dimensions_value};
 use crate::error::Result;
 use crate::limits::collect;
 use crate::metadata::{Format, Map, Value};
 use crate::node::{Array, Group, Node, Store, lookup, path};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A group with keys: these, and its dimensions, which arrays may lengthen.
+/// A group with keys: these, its dimensions, which arrays may lengthen, and its record.
 struct KeyedGroup {
     group: Group,
     keys: Map,
     dimensions: Vec<NcDimension>,
+    record: NcRecord,
 }
 
 /// Does what [`write`](super::nczarr::write) does, but looks only at the nodes of those paths and the groups above them. Returns false where that
@@ -46,9 +48,9 @@ fn update_all(store: &Store, tolerant: bool, nodes: &BTreeSet<String>, keys: &mu
             }
         }
     }
-    for KeyedGroup { group, keys: mut own, dimensions } in groups.into_values().rev() {
+    for KeyedGroup { group, keys: mut own, dimensions, record } in groups.into_values().rev() {
         own.insert("dimensions".into(), dimensions_value(&dimensions)?);
-        keys.add(Node::Group(group), vec![(KeyPart::Group, Value::Object(own))])?;
+        keys.add(Node::Group(group), vec![(KeyPart::Group, Value::Object(own))], record.types(None))?;
     }
     Ok(true)
 }
@@ -59,7 +61,7 @@ fn own_key(node: &impl NcNode, part: KeyPart) -> Result<Option<Map>> {
 }
 
 /// Opens nodes, and the groups above them, at the same time: gives the arrays, and adds the groups to those that are known. `None` where a node is gone,
-/// or a group has no keys.
+/// or a group has no keys, or not those of all dimensions that are recorded.
 fn open(store: &Store, nodes: &[&String], groups: &mut BTreeMap<String, KeyedGroup>) -> Result<Option<BTreeMap<String, Array>>> {
     let mut paths: BTreeSet<&str> = nodes.iter().flat_map(|node| path::ancestors(node)).collect();
     paths.extend(nodes.iter().map(|node| node.as_str()));
@@ -71,8 +73,11 @@ fn open(store: &Store, nodes: &[&String], groups: &mut BTreeMap<String, KeyedGro
             Ok(Node::Array(array)) => drop(arrays.insert(path.clone(), array)),
             Ok(Node::Group(group)) if group.format() == Format::V2 => {
                 let Some(keys) = own_key(&group, KeyPart::Group)? else { return Ok(None) };
-                let dimensions = dimensions_of(&keys)?;
-                groups.insert(path.clone(), KeyedGroup { group, keys, dimensions });
+                let (mut dimensions, record) = (dimensions_of(&keys)?, NcRecord::of(&group)?);
+                if !record.is_told(&mut dimensions) {
+                    return Ok(None);
+                }
+                groups.insert(path.clone(), KeyedGroup { group, keys, dimensions, record });
             }
             _ => return Ok(None),
         }
@@ -86,7 +91,8 @@ fn lists(keys: &Map, list: &str, node: &str) -> bool {
     keys.get(list).and_then(Value::as_array).is_some_and(|names| names.iter().any(|other| other == name))
 }
 
-/// Writes the keys of an array in the groups `above`, whose dimensions may become longer.
+/// Writes the keys of an array in the groups `above`, whose dimensions may become longer; not of one that is shorter than an unlimited dimension, which
+/// may be that long no more.
 fn update_array(
     array: &Array,
     tolerant: bool,
@@ -97,12 +103,14 @@ fn update_array(
         return Ok(false);
     }
     let levels = above.iter().map(|path| (path.to_string(), groups[*path].dimensions.clone())).collect();
-    let mut scope = Scope { groups: levels, tolerant, keys };
-    scope.write_array(array)?;
-    for (path, dimensions) in scope.groups {
+    let mut scope = Scope { groups: levels, tolerant, is_shorter: false, keys };
+    let none = NcRecord::default();
+    scope.write_array(array, above.last().map_or(&none, |parent| &groups[*parent].record))?;
+    let Scope { groups: levels, is_shorter, .. } = scope;
+    for (path, dimensions) in levels {
         groups.entry(path).and_modify(|known| known.dimensions = dimensions);
     }
-    Ok(true)
+    Ok(!is_shorter)
 }
 
 #[cfg(test)]
