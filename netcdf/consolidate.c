@@ -194,7 +194,7 @@ static int rename_all(oz_file *file) {
     return status;
 }
 
-/* Says in NCZarr's keys, where a group has them, how long dimensions are by now: the library compares them with the arrays. */
+/* Says in NCZarr's keys, where a group has them, that dimensions have grown of which no record says that they may: the library compares them with the arrays. */
 static int lengthen_in(void *user, int turn) {
     const oz_group *group = ((const oz_file *)user)->groups[turn];
     int32_t format = 3;
@@ -210,7 +210,7 @@ static int lengthen_in(void *user, int turn) {
         if (ozarr_group_nc_dimension(group->handle, i, name, sizeof name, NULL, &extent, &unlimited)) continue;
         const oz_dim *dim = visible_dim(group, name);
         if (!dim || !dim->unlimited || unlimited || (int64_t)dim->len <= extent) continue;
-        status = ozarr_group_nc_define_dimension(group->handle, name, (int64_t)dim->len, false);
+        status = ozarr_group_nc_define_dimension(group->handle, name, (int64_t)dim->len, true);
     }
     return oz_error(status);
 }

@@ -923,6 +923,59 @@ def nczarr_changed(build):
     check("fill values stay in a file of NCZarr", all(left[name][1] == data[1] for name, data in values.items()), left)
 
 
+TOLD_TO_NCZARR = """
+import netCDF4, numpy as np, sys
+path, step = sys.argv[1], int(sys.argv[2])
+with netCDF4.Dataset(path, "w" if step == 0 else "a") as d:
+    if step == 0:
+        for name, length in ("t", None), ("x", 2), ("spare", 9), ("empty", None):
+            d.createDimension(name, length)
+        v = d.createVariable("v", "f4", ("t", "x"), chunksizes=(1, 2))
+        v[:3] = np.arange(6).reshape(3, 2)
+        kinds = {kind: np.array([1, 2], kind) for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")}
+        for one in d, v:
+            one.setncatts(kinds | {"short": np.int16(-5), "nan": np.float32("nan"), "whole": np.float64(5), "large": np.uint64(2**63), "text": "a", "texts": ["a", "b"]})
+        d.createVariable("s", "i2", ("t",), chunksizes=(1,))
+        d.createVariable("e", "i2", ("empty",), chunksizes=(1,))
+        g = d.createGroup("g")
+        g.createDimension("own", None), g.createDimension("y", 3)
+        g.createVariable("w", "i4", ("t", "y"), chunksizes=(1, 3))[:2] = 7
+        g.createVariable("z", "i4", ("own",), chunksizes=(1,))[:2] = 7
+        g.i2 = np.int16(3)
+    elif step == 1:
+        d["s"][4], d["g/w"][3], d["g/z"][3] = 8, 9, 9
+        d["v"].short, d["v"].i8 = np.float64(5), np.int32(7)
+        d["v"].delncattr("u4"), d.delncattr("text")
+        d["g"].createDimension("later", 4), d["g"].setncattr("i2", np.int8(3))
+    else:
+        d.renameDimension("t", "time"), d["g"].renameDimension("own", "depth"), d.renameVariable("s", "short"), d.renameGroup("g", "h")
+        d["h"].createVariable("late", "f8", ("time",), chunksizes=(1,))[6] = 1
+        d["v"].renameAttribute("i1", "byte")
+"""
+
+
+def described(group):
+    """What netCDF-C says of a group and all that is in it, but for the record."""
+    def attributes(node):
+        values = {name: np.asarray(node.getncattr(name)) for name in node.ncattrs() if name not in ("_nc_model", "_NCProperties")}
+        return {name: ("text" if value.dtype.kind == "U" else value.dtype.str, value.tolist()) for name, value in values.items()}
+    group.set_auto_mask(False)
+    found = {"dimensions": {name: (len(dim), dim.isunlimited()) for name, dim in group.dimensions.items()}, "attributes": attributes(group)}
+    found["variables"] = {name: (v.dimensions, v.dtype.str, attributes(v), v[...].tolist()) for name, v in group.variables.items()}
+    return found | {"groups": {name: described(below) for name, below in group.groups.items()}}
+
+
+def told_to_nczarr(build):
+    """NCZarr of netCDF-C finds the dimensions and the types of attributes in a file of format 2 as in netCDF-4, also after changes."""
+    for step in range(3):
+        for kind in "nc", "zarr":
+            code, _, err = run([sys.executable, "-c", TOLD_TO_NCZARR, f"told.{kind}", str(step)], build, **PRELOAD, OZARR_NETCDF_SPEC="format=2,compressor=none")
+            check(f"step {step} of told.{kind}", code == 0, err[-500:])
+        with netCDF4.Dataset(build / "told.nc") as nc, netCDF4.Dataset(f"file://{build}/told.zarr#mode=nczarr,file") as ours:
+            wanted, found = (json.dumps(described(d), sort_keys=True) for d in (nc, ours))
+            check(f"what NCZarr finds after step {step}", wanted == found, (wanted, found))
+
+
 def unfit(build):
     """A number that another program has set and that the recorded type of the attribute does not have is read as it is."""
     cases = {  # the type, what was set by it, what is set then, what CDL has
@@ -1395,12 +1448,11 @@ def define(name, length, *dims):
     return root.create_array(name, shape=(length,) * len(dims), chunks=(4,) * len(dims), dtype="i4", **named)
 for name, dims in ("w", ("t",)), ("g/w", ("x", "t")), ("h/other", ("t",)), ("fixed", ("x",)):
     define(name, 3, *dims)
-# NCZarr's keys, which format 2 has, cannot tell of such an array.
-apart = define("apart", 2, "t") if version == 3 else None
+apart = define("apart", 2, "t")
 for i in range(3, 7):
     if i == 4:
         define("later", 4, "t")
-    if i == 6 and apart:
+    if i == 6:
         apart.resize((6,))
     if i != 4:
         zarr.consolidate_metadata(path, zarr_format=version)
@@ -1415,9 +1467,8 @@ a.close()
 def late_array(build):
     """Arrays that programs without netCDF have defined since grow with all others, also where consolidated metadata tell of them later; one with steps of its own
     stays as it is until it has those of all others."""
-    lengths = ((4, 2, None), (5, 2, None), (6, 2, 6), (7, 7, 7))
+    wanted = [f"({n},) ({n},) ({n},) (3, {n}) (3,) (3,) ({apart},)" + f" ({later},)" * bool(later) for n, apart, later in ((4, 2, None), (5, 2, None), (6, 2, 6), (7, 7, 7))]
     for version in "3", "2":
-        wanted = [f"({n},) ({n},) ({n},) (3, {n}) (3,) (3,)" + f" ({apart},)" * (version == "3") + f" ({later},)" * bool(later) for n, apart, later in lengths]
         code, out, err = run([sys.executable, "-c", LATE_ARRAY, f"late_array{version}.zarr", version], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
         check(f"arrays of other programs are as long as all others in format {version}", code == 0 and out.splitlines() == wanted, (out, err[-500:]))
 
@@ -1884,6 +1935,7 @@ def main():
     left_locks(build)
     settings(build)
     nczarr_changed(build)
+    told_to_nczarr(build)
     unfit(build)
     fortran(build)
     parallel(build, given.deep)
