@@ -4,7 +4,6 @@
 #include "parallel.h"
 
 #include <ozarr_advanced.h>
-#include <ozarr_formats.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,27 +193,6 @@ static int rename_all(oz_file *file) {
     return status;
 }
 
-/* Says in NCZarr's keys, where a group has them, that dimensions have grown of which no record says that they may: the library compares them with the arrays. */
-static int lengthen_in(void *user, int turn) {
-    const oz_group *group = ((const oz_file *)user)->groups[turn];
-    int32_t format = 3;
-    int64_t count = 0;
-    if (!group->handle || group->lost) return NC_NOERR;
-    ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(group->handle), &format);
-    if (!status && format == 2) status = ozarr_group_nc_dimension_count(group->handle, &count);
-    /* Backwards, for one that is defined anew becomes the last one. */
-    for (int64_t i = count - 1; i >= 0 && !status; i--) {
-        char name[NC_MAX_NAME + 1];
-        int64_t extent;
-        bool unlimited;
-        if (ozarr_group_nc_dimension(group->handle, i, name, sizeof name, NULL, &extent, &unlimited)) continue;
-        const oz_dim *dim = visible_dim(group, name);
-        if (!dim || !dim->unlimited || unlimited || (int64_t)dim->len <= extent) continue;
-        status = ozarr_group_nc_define_dimension(group->handle, name, (int64_t)dim->len, true);
-    }
-    return oz_error(status);
-}
-
 /* A group whose consolidated metadata are compared with what is stored. */
 typedef struct comparison {
     const oz_group *group;
@@ -257,7 +235,6 @@ static int flush(oz_file *file) {
     const bool made = file->consolidates || (file->created && file->group_count == 1 && !root->vars.count);
     int error = oz_file_format(file) == 2 ? oz_others_find(file) : NC_NOERR;
     if (!error) error = rename_all(file);
-    if (!error) error = oz_at_once(file, file->group_count, lengthen_in, file);
     if (error) return error;
     error = oz_error(ozarr_store_flush(file->store));
     if (!error && made && !file->compared) error = renew(file);

@@ -589,7 +589,7 @@ mod tests {
         let shared = Arc::new(MemoryStore::new());
         let store = Store::new(&Context::default(), shared, Mode::ReadWrite, Options { nczarr: Nczarr::On, ..Options::default() });
         let root = Group::create(&store, "", Some(Format::V2), Create::New).unwrap();
-        let record = r#"{"dimensions": {"time": {"unlimited": true}, "x": {"size": 4}, "old": {"size": 9}, "spare": {"size": 2}, "none": {"unlimited": true}, "odd": 7},
+        let record = r#"{"dimensions": {"time": {"unlimited": true}, "x": {"size": 4}, "old": {"size": 9}, "spare": {"size": 2}, "none": {"unlimited": true}, "odd": 7, "a/b": {"size": 3}},
             "variables": {"t": {"types": {"m": "float", "n": "short", "large": "short", "s": "string", "nuls": 2, "flags": "/e"}}, "o": 1}, "types": {"k": "ubyte"}}"#;
         root.attributes().replace_json(r#"{"k": 3}"#).unwrap();
         root.attributes().set("_nc_model", record.into()).unwrap();

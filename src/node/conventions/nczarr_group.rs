@@ -74,7 +74,7 @@ impl NcRecord {
         self.0.get("dimensions").and_then(Value::as_object).into_iter().flat_map(Map::iter).filter_map(|(name, value)| {
             let is_unlimited = value.get("unlimited").and_then(Value::as_bool) == Some(true);
             let length = if is_unlimited { 0 } else { value.get("size")?.as_u64()? };
-            Some(NcDimension { name: name.to_string(), length, is_unlimited })
+            (!name.is_empty() && !name.contains('/')).then(|| NcDimension { name: name.to_string(), length, is_unlimited })
         })
     }
 
