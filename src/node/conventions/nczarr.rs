@@ -235,10 +235,13 @@ pub(super) struct Scope<'a, 's> {
     pub keys: &'a mut Keys<'s>,
 }
 
+/// What a node is to have of each part of the keys.
+type Parts = Vec<(KeyPart, Value)>;
+
 /// Keys that wait until those of so many nodes are stored at the same time.
 pub(super) struct Keys<'a> {
     store: &'a Store,
-    waiting: Vec<(Node, Vec<(KeyPart, Value)>, Option<Map>)>,
+    waiting: Vec<(Node, Parts, Option<Map>)>,
 }
 
 impl Keys<'_> {
@@ -251,7 +254,7 @@ impl Keys<'_> {
     }
 
     /// Adds those of a node, behind all nodes below it, and the types that libozarr_netcdf has recorded of its attributes.
-    pub fn add(&mut self, node: Node, parts: Vec<(KeyPart, Value)>, recorded: Option<Map>) -> Result<()> {
+    pub fn add(&mut self, node: Node, parts: Parts, recorded: Option<Map>) -> Result<()> {
         push(&mut self.waiting, (node, parts, recorded))?;
         if self.waiting.len() < lookup::at_once(self.store) { Ok(()) } else { self.store() }
     }
