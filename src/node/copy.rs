@@ -2,6 +2,7 @@
 //! asked for. A copy that was cut short is no node, and the same call completes it ([`super::place`]).
 
 use super::copied_documents::{self, CopiedDocuments, MAKES_A_NODE, folder_of, is_document, name_of};
+use super::dead_links::DeadLinks;
 use super::kept::{self, CopiedNode};
 use super::listed_lengths::shape_of;
 use super::lookup::{find, require};
@@ -65,6 +66,7 @@ impl Store {
             bail!(Argument, "a copy is new or overwrites; there is nothing to open");
         }
         [(self, path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
+        self.check_links_and_places(path)?;
         // What groups have consolidated is copied, too.
         upkeep::catch_up(self)?;
         let mut changed = groups_above::ensure(to, &to_path, found.format)?;
@@ -133,22 +135,40 @@ impl Store {
         Ok(Copying { way: Way { from: self, to, link: false }, documents, moves: Moves::default() })
     }
 
-    /// Refuses files and folders in each other's place among the chunks of the arrays whose documents are to be copied: a listing of keys
-    /// shows no empty folder, and the chunk would be missing in the copy. Arrays that cannot be understood are copied as they are.
-    fn check_chunk_places(&self, steps: &[Vec<(String, String)>; 3]) -> Result<()> {
+    /// Refuses links to nothing in the place of documents, and what each node below `path` refuses to copy of its chunks: a listing of keys shows neither, and
+    /// the copy would be without them.
+    fn check_links_and_places(&self, path: &str) -> Result<()> {
         if self.shared().files().is_none() {
             return Ok(());
         }
-        for (key, _) in steps[1..].iter().flatten() {
-            let node = folder_of(key);
-            let Ok(Some(found)) = find(self, node) else { continue };
-            if found.kind == NodeKind::Array
-                && let Ok(array) = Array::quietly(self, node.to_string(), found)
-            {
-                stored_chunks::each_chunk_to_copy(self.shared(), &array.state(), &mut |_, _| Ok(()))?;
+        let (mut nodes, mut dead) = (Vec::new(), DeadLinks::default());
+        self.shared().list(&path::prefix(path), &mut |key| match MAKES_A_NODE.contains(&name_of(key)) {
+            true => push(&mut nodes, folder_of(key).to_string()),
+            false => Ok(()),
+        })?;
+        nodes.sort_unstable();
+        nodes.dedup();
+        for node in &nodes {
+            let folders = dead.see_documents(self, node, true)?;
+            match find(self, node) {
+                Ok(Some(found)) if found.kind == NodeKind::Array => self.check_chunk_places(node, found)?,
+                _ => {
+                    let mut folders =
+                        folders.iter().map(|name| path::join(node, name)).filter(|folder| nodes.binary_search(folder).is_err());
+                    folders.try_for_each(|folder| dead.see_documents(self, &folder, false).map(drop))?;
+                }
             }
         }
-        Ok(())
+        dead.refuse_documents()
+    }
+
+    /// Refuses files and folders in each other's place among the chunks of an array, and links to nothing: a listing of keys shows no empty folder, and
+    /// the chunk would be missing in the copy. Arrays that cannot be understood are copied as they are.
+    fn check_chunk_places(&self, node: &str, found: StoredDocument) -> Result<()> {
+        match Array::quietly(self, node.to_string(), found) {
+            Ok(array) => stored_chunks::each_chunk_to_copy(self.shared(), &array.state(), &mut |_, _| Ok(())),
+            Err(_) => Ok(()),
+        }
     }
 
     /// Copies all keys below `path`, the node's own document when `ours` says that the place is still ours; returns the paths of the nodes that were
@@ -168,7 +188,6 @@ impl Store {
         if steps[2].is_empty() {
             return Err(kept::changed_meanwhile(path, "replaced"));
         }
-        self.check_chunk_places(&steps)?;
         let total = steps.iter().map(|keys| keys.len() as u64).sum::<u64>() * if verify { 2 } else { 1 };
         let mut done = 0;
         for keys in &steps[..2] {

@@ -8,7 +8,7 @@ use super::left_out::LeftOut;
 use super::listed_lengths::{names_of, shape_of};
 use super::lookup::{at_once, attributes_v2, find, find_many};
 use super::stored::StoredDocument;
-use super::transfer::{NodesBelow, nodes_and_others};
+use super::transfer::{NodesBelow, nodes_to_copy};
 use super::walk::Found;
 use super::{Group, NodeKind, Store, path};
 use crate::error::Result;
@@ -44,7 +44,7 @@ pub(super) struct ReadNodes {
 /// nodes. Errors: `Again` if all are.
 pub(super) fn read_nodes(store: &Store, root: &str, others: Option<&mut LeftOut>) -> Result<ReadNodes> {
     let (mut growing, mut nodes) = (GrowingArrays::default(), Vec::new());
-    let NodesBelow { nodes: paths, links_back } = nodes_and_others(store, root, others)?;
+    let NodesBelow { nodes: paths, links_back } = nodes_to_copy(store, root, others)?;
     let watch = CutWatch::begin(store, paths.iter().map(String::as_str))?;
     for paths in paths.chunks(at_once(store)) {
         let all = find_many(store, paths, true, store.options().format)?;

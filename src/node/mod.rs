@@ -34,6 +34,7 @@ mod create_array;
 mod current;
 mod cut;
 mod cut_watch;
+mod dead_links;
 mod departures;
 mod dimensions;
 mod document;

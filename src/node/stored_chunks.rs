@@ -1,5 +1,6 @@
 //! The chunks of an array that are stored, found by listing; a file or folder in the place of the other is told, and what is beside them.
 
+use super::dead_links::DeadLinks;
 use super::state::ArrayState;
 use crate::error::{Error, Result, err};
 use crate::grid::key::KeyEncoding;
@@ -34,21 +35,17 @@ pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn
 /// As [`each_chunk`] for copies: at the end, links to nothing in the place of chunks are an error, too. What they lead to may be elsewhere, as files that
 /// git-annex has not fetched; a copy would have the fill value there for good.
 pub(super) fn each_chunk_to_copy(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
-    let (mut count, mut first) = (0, None);
+    let mut dead = DeadLinks::default();
     each_place(store, &Places::new(array), &mut |place| match place {
         ListedKey::Chunk(key, index) => each(&key, &index),
         ListedKey::Misplaced(e) => Err(e),
         ListedKey::DeadLink(key) => {
-            count += 1;
-            first.get_or_insert(key);
+            dead.add(key);
             Ok(())
         }
         ListedKey::Other(_) => Ok(()),
     })?;
-    let Some(first) = first else { return Ok(()) };
-    let found = if count == 1 { "a link to nothing".to_string() } else { format!("{count} links to nothing, of which this is the first") };
-    Err(err!(Io, "found {found}, expected chunks: fetch what is missing, or remove the links where the fill value is to be copied")
-        .at_key(first))
+    dead.refuse("chunks", "where the fill value is to be copied")
 }
 
 /// Calls `each` with all that a listing has where an array's chunks are.

@@ -151,6 +151,101 @@ fn copies_refuse_links_to_nothing_and_in_a_circle_where_chunks_are() {
     }
 }
 
+/// What is in a folder and below it: links by what they lead to, files by their bytes.
+#[cfg(unix)]
+fn entries(folder: &std::path::Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let mut all = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
+            all.extend(entries(&path));
+        }
+        let link = || std::fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes();
+        let held = if kind.is_symlink() { link() } else { std::fs::read(&path).unwrap_or_default() };
+        all.insert(path, held);
+    }
+    all
+}
+
+#[cfg(unix)]
+#[test]
+fn copies_and_migrations_refuse_links_to_nothing_and_in_a_circle_where_documents_are() {
+    let v3 = ["g/s/zarr.json", "g/s/x/zarr.json", "g/s/t/zarr.json"].map(|key| (Format::V3, key));
+    let v2 = [".zattrs", "s/.zattrs", "s/x/.zattrs", "s/.zgroup", "s/x/.zarray", "s/t/.zgroup", ".zmetadata"];
+    let rows = v3.into_iter().map(|(format, key)| (format, key.to_string())).chain(v2.map(|key| (Format::V2, format!("g/{key}"))));
+    for ((format, key), is_circle) in rows.flat_map(|row| [false, true].map(|is_circle| (row.clone(), is_circle))) {
+        let folder = Folder::new("dead-documents");
+        let store = &folder.1;
+        let array = Array::create(store, "g/s/x", &spec_as(format, &[4], &[2]), Create::New).unwrap();
+        write_all(&array, &mut [1, 2, 3, 4]);
+        array.attributes().set_i64("of", 1).unwrap();
+        for group in ["g", "g/s"] {
+            Group::open(store, group).unwrap().attributes().set_i64("of", 1).unwrap();
+        }
+        Group::create(store, "g/s/t", Some(format), Create::New).unwrap();
+        write_all(&Array::create(store, "over/x", &spec_as(format, &[2], &[2]), Create::New).unwrap(), &mut [5, 6]);
+        if key.ends_with(".zmetadata") {
+            Group::open(store, "g").unwrap().consolidate().unwrap();
+        }
+        let place = folder.0.join(&key);
+        let kept = std::fs::read(&place).unwrap();
+        std::fs::remove_file(&place).unwrap();
+        let to = if is_circle { place.file_name().unwrap().to_os_string() } else { "nothing".into() };
+        std::os::unix::fs::symlink(&to, &place).unwrap();
+        let before = entries(&folder.0);
+        let migrate = |to| store.migrate("g", to, true, &mut |_, _| Ok(())).map(drop);
+        let other = if format == Format::V2 { Format::V3 } else { Format::V2 };
+        let options = RechunkOptions { format: Some(other), ..RechunkOptions::default() };
+        let over = RechunkOptions { how: Create::Overwrite, ..RechunkOptions::default() };
+        let refused = [
+            ("keys", store.copy_node("g", (store, "copy"), Create::New, true, &mut |_, _| Ok(()))),
+            ("keys over", store.copy_node("g", (store, "over"), Create::Overwrite, true, &mut |_, _| Ok(()))),
+            ("elements", copy(store, "g", (store, "copy"), RechunkOptions::default()).map(drop)),
+            ("elements over", copy(store, "g", (store, "over"), over).map(drop)),
+            ("another format", copy(store, "g", (store, "copy"), options).map(drop)),
+            ("migration", migrate(Some((store, "copy")))),
+            ("migration in place", migrate(None)),
+        ];
+        for (what, refused) in refused {
+            let e = refused.err().unwrap_or_else(|| panic!("{what} of {key} {is_circle}: no error"));
+            assert_eq!((e.kind(), e.key()), (ErrorKind::Io, Some(&*key)), "{what}: {e}");
+            assert!(is_circle || e.to_string().contains("a link to nothing"), "{what}: {e}");
+        }
+        let after = entries(&folder.0);
+        let changed = || after.keys().chain(before.keys()).filter(|path| after.get(*path) != before.get(*path)).collect::<Vec<_>>();
+        assert!(after == before, "{key} {is_circle}: {:?}", changed());
+        // As soon as it is fetched all is copied.
+        std::fs::write(folder.0.join("fetched"), &kept).unwrap();
+        std::fs::remove_file(&place).unwrap();
+        std::os::unix::fs::symlink(folder.0.join("fetched"), &place).unwrap();
+        copy(store, "g", (store, "copy"), RechunkOptions::default()).unwrap();
+        assert_eq!(read_all(&Array::open(store, "copy/s/x").unwrap()), [1, 2, 3, 4], "{key}");
+        for node in ["copy", "copy/s", "copy/s/x"] {
+            assert_eq!(Node::open(store, node).unwrap().attributes().all().unwrap().len(), 1, "{key} {node}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_first_of_several_links_to_nothing_where_documents_are_is_named_and_all_are_counted() {
+    let folder = Folder::new("dead-counted");
+    let store = &folder.1;
+    for node in ["g/x", "g/y", "g/z"] {
+        Array::create(store, node, &spec_as(Format::V3, &[4], &[2]), Create::New).unwrap();
+        std::fs::remove_file(folder.0.join(node).join("zarr.json")).unwrap();
+        std::os::unix::fs::symlink("nothing", folder.0.join(node).join("zarr.json")).unwrap();
+    }
+    let copied = [
+        store.copy_node("g", (store, "copy"), Create::New, true, &mut |_, _| Ok(())),
+        copy(store, "g", (store, "copy"), RechunkOptions::default()).map(drop),
+    ];
+    for e in copied.map(|copied| copied.unwrap_err()) {
+        assert_eq!(e.key(), Some("g/x/zarr.json"), "{e}");
+        assert!(e.to_string().contains("found 3 links to nothing, of which this is the first, expected documents: fetch"), "{e}");
+    }
+}
+
 /// Between two steps, and while the chunk of one is stored.
 #[test]
 fn an_appender_whose_array_is_renamed_is_told_and_makes_none_in_its_place() {

@@ -1,6 +1,7 @@
 //! What copying and migrating share: the nodes of a hierarchy, the stored chunks of an array, and the way of both to another place, as
 //! bytes or as elements.
 
+use super::dead_links::DeadLinks;
 use super::left_out::LeftOut;
 use super::lookup;
 use super::state::ArrayState;
@@ -40,13 +41,19 @@ pub(super) struct NodesBelow {
 
 /// The node at `root` and all below it.
 pub(super) fn nodes_below(store: &Store, root: &str) -> Result<NodesBelow> {
-    nodes_and_others(store, root, None)
+    nodes(store, root, None, false)
 }
 
-/// The node at `root` and all below it; `others` takes what else is in the folders of nodes, but in a hierarchy of the first draft.
-pub(super) fn nodes_and_others(store: &Store, root: &str, others: Option<&mut LeftOut>) -> Result<NodesBelow> {
+/// As [`nodes_below`] for copies: links to nothing in the place of documents are an error. What they lead to may be elsewhere, as files that git-annex
+/// has not fetched; a copy would be without these nodes or attributes for good. `others` takes what else is in the folders of nodes, but in a hierarchy of
+/// the first draft.
+pub(super) fn nodes_to_copy(store: &Store, root: &str, others: Option<&mut LeftOut>) -> Result<NodesBelow> {
+    nodes(store, root, others, store.shared().files().is_some())
+}
+
+fn nodes(store: &Store, root: &str, others: Option<&mut LeftOut>, with_links: bool) -> Result<NodesBelow> {
     let others = if others.is_some() && draft::entry(store)?.is_none() { others } else { None };
-    let (mut nodes, mut links_back, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut nodes, mut links_back, mut left_out, mut dead) = (Vec::new(), Vec::new(), Vec::new(), DeadLinks::default());
     let mut todo = vec![(root.to_string(), Trail::default())];
     while !todo.is_empty() {
         let (paths, trails): (Vec<_>, Vec<_>) = todo.split_off(todo.len().saturating_sub(lookup::at_once(store))).into_iter().unzip();
@@ -67,11 +74,15 @@ pub(super) fn nodes_and_others(store: &Store, root: &str, others: Option<&mut Le
                 Some(_) => Below::Chunks(None),
                 None => Below::Unknown,
             };
-            push(&mut places, LookedAt { path, below, names: Vec::new(), left_out: LeftOut::default() })?;
+            push(&mut places, LookedAt { path, below, names: Vec::new(), left_out: LeftOut::default(), dead: DeadLinks::default() })?;
         }
         let any_thread = places.iter().all(|place| !matches!(&place.below, Below::Chunks(Some(array)) if array.has_registered_keys()));
-        together::for_each(store, any_thread, &mut places, |place| place.list(store, others.is_some()))?;
-        for LookedAt { path, below, names, left_out: beside } in places {
+        together::for_each(store, any_thread, &mut places, |place| {
+            place.list(store, others.is_some())?;
+            if with_links { place.dead.see_documents(store, &place.path, !matches!(place.below, Below::Unknown)).map(drop) } else { Ok(()) }
+        })?;
+        for LookedAt { path, below, names, left_out: beside, dead: links } in places {
+            dead.add_all(links);
             if let Below::Nodes(trail, _) = &below {
                 extend(&mut todo, names.iter().rev().map(|name| (path::join(&path, name), trail.clone())))?;
             }
@@ -83,6 +94,7 @@ pub(super) fn nodes_and_others(store: &Store, root: &str, others: Option<&mut Le
             }
         }
     }
+    dead.refuse_documents()?;
     // Each is followed by those below it.
     sort_by(&mut nodes, |a, b| a.split('/').cmp(b.split('/')));
     sort_by(&mut left_out, |a, b| a.0.split('/').cmp(b.0.split('/')));
@@ -109,6 +121,8 @@ struct LookedAt {
     /// Under which nodes may be below it.
     names: Vec<String>,
     left_out: LeftOut,
+    /// In the place of documents.
+    dead: DeadLinks,
 }
 
 impl LookedAt {
