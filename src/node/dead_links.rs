@@ -32,8 +32,9 @@ impl DeadLinks {
         let keys = |names: Vec<String>| {
             names.into_iter().filter(|name| document::DOCUMENTS.contains(&name.as_str())).map(|name| path::join(node, &name))
         };
-        for key in keys(listing.others) {
-            store.shared().open(&key).map_err(|e| e.at_key(key))?;
+        if let Some(key) = keys(listing.others).next() {
+            let opened = store.shared().open(&key).err();
+            return Err(opened.unwrap_or_else(|| err!(Io, "found neither a file nor a folder, expected a document")).at_key(key));
         }
         keys(listing.dead_links).for_each(|key| self.add(key));
         Ok(listing.prefixes)

@@ -161,7 +161,11 @@ fn entries(folder: &std::path::Path) -> std::collections::BTreeMap<std::path::Pa
             all.extend(entries(&path));
         }
         let link = || std::fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes();
-        let held = if kind.is_symlink() { link() } else { std::fs::read(&path).unwrap_or_default() };
+        let held = if kind.is_symlink() {
+            link()
+        } else {
+            Some(&path).filter(|_| kind.is_file()).map_or(Vec::new(), |file| std::fs::read(file).unwrap())
+        };
         all.insert(path, held);
     }
     all
@@ -169,11 +173,12 @@ fn entries(folder: &std::path::Path) -> std::collections::BTreeMap<std::path::Pa
 
 #[cfg(unix)]
 #[test]
-fn copies_and_migrations_refuse_links_to_nothing_and_in_a_circle_where_documents_are() {
+fn copies_and_migrations_refuse_links_to_nothing_and_what_is_no_file_where_documents_are() {
     let v3 = ["g/s/zarr.json", "g/s/x/zarr.json", "g/s/t/zarr.json"].map(|key| (Format::V3, key));
     let v2 = [".zattrs", "s/.zattrs", "s/x/.zattrs", "s/.zgroup", "s/x/.zarray", "s/t/.zgroup", ".zmetadata"];
     let rows = v3.into_iter().map(|(format, key)| (format, key.to_string())).chain(v2.map(|key| (Format::V2, format!("g/{key}"))));
-    for ((format, key), is_circle) in rows.flat_map(|row| [false, true].map(|is_circle| (row.clone(), is_circle))) {
+    let kinds = ["a link to nothing", "a link in a circle", "a pipe"];
+    for ((format, key), found) in rows.flat_map(|row| kinds.map(|found| (row.clone(), found))) {
         let folder = Folder::new("dead-documents");
         let store = &folder.1;
         let array = Array::create(store, "g/s/x", &spec_as(format, &[4], &[2]), Create::New).unwrap();
@@ -190,8 +195,11 @@ fn copies_and_migrations_refuse_links_to_nothing_and_in_a_circle_where_documents
         let place = folder.0.join(&key);
         let kept = std::fs::read(&place).unwrap();
         std::fs::remove_file(&place).unwrap();
-        let to = if is_circle { place.file_name().unwrap().to_os_string() } else { "nothing".into() };
-        std::os::unix::fs::symlink(&to, &place).unwrap();
+        match found {
+            "a pipe" => assert!(std::process::Command::new("mkfifo").arg(&place).status().unwrap().success()),
+            "a link in a circle" => std::os::unix::fs::symlink(place.file_name().unwrap(), &place).unwrap(),
+            _ => std::os::unix::fs::symlink("nothing", &place).unwrap(),
+        }
         let before = entries(&folder.0);
         let migrate = |to| store.migrate("g", to, true, &mut |_, _| Ok(())).map(drop);
         let other = if format == Format::V2 { Format::V3 } else { Format::V2 };
@@ -207,13 +215,13 @@ fn copies_and_migrations_refuse_links_to_nothing_and_in_a_circle_where_documents
             ("migration in place", migrate(None)),
         ];
         for (what, refused) in refused {
-            let e = refused.err().unwrap_or_else(|| panic!("{what} of {key} {is_circle}: no error"));
+            let e = refused.err().unwrap_or_else(|| panic!("{what} of {key}, {found}: no error"));
             assert_eq!((e.kind(), e.key()), (ErrorKind::Io, Some(&*key)), "{what}: {e}");
-            assert!(is_circle || e.to_string().contains("a link to nothing"), "{what}: {e}");
+            assert!(found != kinds[0] || e.to_string().contains(found), "{what}: {e}");
         }
         let after = entries(&folder.0);
         let changed = || after.keys().chain(before.keys()).filter(|path| after.get(*path) != before.get(*path)).collect::<Vec<_>>();
-        assert!(after == before, "{key} {is_circle}: {:?}", changed());
+        assert!(after == before, "{key}, {found}: {:?}", changed());
         // As soon as it is fetched all is copied.
         std::fs::write(folder.0.join("fetched"), &kept).unwrap();
         std::fs::remove_file(&place).unwrap();
