@@ -7,6 +7,7 @@ use super::kept::{self, CopiedNode};
 use super::listed_lengths::shape_of;
 use super::lookup::{find, require};
 use super::stored::StoredDocument;
+use super::trail::Trail;
 use super::transfer::{Moves, OnProgress, READINGS, Way, moved_path};
 use super::{Array, Create, NodeKind, Store, draft, groups_above, hierarchy, marker, overlap, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
@@ -141,21 +142,16 @@ impl Store {
         if self.shared().files().is_none() {
             return Ok(());
         }
-        let (mut nodes, mut dead) = (Vec::new(), DeadLinks::default());
-        self.shared().list(&path::prefix(path), &mut |key| match MAKES_A_NODE.contains(&name_of(key)) {
-            true => push(&mut nodes, folder_of(key).to_string()),
-            false => Ok(()),
-        })?;
-        nodes.sort_unstable();
-        nodes.dedup();
-        for node in &nodes {
-            let folders = dead.see_documents(self, node, true)?;
-            match find(self, node) {
-                Ok(Some(found)) if found.kind == NodeKind::Array => self.check_chunk_places(node, found)?,
+        let (mut todo, mut dead) = (vec![(path.to_string(), Trail::default())], DeadLinks::default());
+        while let Some((folder, above)) = todo.pop() {
+            let found = find(self, &folder);
+            let format = found.as_ref().ok().and_then(Option::as_ref).map(|found| found.format);
+            let names = dead.see_documents(self, &folder, format)?;
+            match found {
+                Ok(Some(found)) if found.kind == NodeKind::Array => self.check_chunk_places(&folder, found)?,
                 _ => {
-                    let mut folders =
-                        folders.iter().map(|name| path::join(node, name)).filter(|folder| nodes.binary_search(folder).is_err());
-                    folders.try_for_each(|folder| dead.see_documents(self, &folder, false).map(drop))?;
+                    let Some(trail) = above.to(self, &folder, &path::join(&folder, v3::DOCUMENT)) else { continue };
+                    extend(&mut todo, names.iter().rev().map(|name| (path::join(&folder, name), trail.clone())))?;
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use super::{Store, document, path};
 use crate::error::{Result, err};
+use crate::metadata::Format;
 use crate::store::StorageExt;
 
 /// Counts such links.
@@ -22,22 +23,37 @@ impl DeadLinks {
         self.first = self.first.take().or(other.first);
     }
 
-    /// Takes those in the place of the documents of a node, in a store of files. What else is no file there is an error, as it is when it is read. Gives the
-    /// names of the folders that are beside them. A folder that cannot be listed is taken for empty if it is no node by what is known.
-    pub fn see_documents(&mut self, store: &Store, node: &str, is_node: bool) -> Result<Vec<String>> {
+    pub fn holds_any(&self) -> bool {
+        self.count > 0
+    }
+
+    /// Takes those in the place of documents in a folder of a store of files. What else is no file there is an error, as it is when it is read. Gives the
+    /// names of the folders that are beside them. A folder that cannot be listed is taken for empty if no node with a `format` is known there. A node of
+    /// version 3 has all in the document that it was found by: what is beside that is not read.
+    pub fn see_documents(&mut self, store: &Store, node: &str, format: Option<Format>) -> Result<Vec<String>> {
         let listing = match store.shared().list_dir(&path::prefix(node)) {
-            Err(_) if !is_node => return Ok(Vec::new()),
+            Err(_) if format.is_none() => return Ok(Vec::new()),
             listed => listed?,
         };
-        let keys = |names: Vec<String>| {
-            names.into_iter().filter(|name| document::DOCUMENTS.contains(&name.as_str())).map(|name| path::join(node, &name))
-        };
-        if let Some(key) = keys(listing.others).next() {
-            let opened = store.shared().open(&key).err();
-            return Err(opened.unwrap_or_else(|| err!(Io, "found neither a file nor a folder, expected a document")).at_key(key));
+        if format == Some(Format::V3) {
+            return Ok(listing.prefixes);
         }
-        keys(listing.dead_links).for_each(|key| self.add(key));
+        let keys = |names: &[String]| {
+            let names = names.iter().filter(|name| document::DOCUMENTS.contains(&name.as_str()));
+            names.map(|name| path::join(node, name)).collect::<Vec<_>>()
+        };
+        if let Some(key) = keys(&listing.others).into_iter().chain(keys(&listing.prefixes)).next() {
+            let opened = store.shared().open(&key).err();
+            return Err(opened.unwrap_or_else(|| err!(Io, "found what is no file, expected a document")).at_key(key));
+        }
+        keys(&listing.dead_links).into_iter().for_each(|key| self.add(key));
         Ok(listing.prefixes)
+    }
+
+    /// The line about those that are left out, if there are any.
+    pub fn note(self) -> Option<String> {
+        let (first, what) = (self.first?, if self.count == 1 { "link" } else { "links" });
+        Some(format!("left out: {} {what} to nothing in the folders of groups, the first is {first}", self.count))
     }
 
     /// Fails at the first one. `expected` is what was looked for, `instead` ends the sentence on removing the links.

@@ -1,5 +1,6 @@
 //! What copies of nodes leave out: keys that are neither documents nor chunks, such as files that other programs keep beside the nodes.
 
+use super::dead_links::DeadLinks;
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::{ListedKey, Places, each_place};
@@ -10,13 +11,15 @@ use crate::limits::push;
 use crate::metadata::v3::Document;
 use crate::metadata::{v2, v3};
 use crate::store::prefix::{hidden, hidden_by};
-use crate::store::{StorageExt, question, zip};
+use crate::store::{Listing, StorageExt, question, zip};
 
 /// Counts such keys in the folders of nodes, and folders there that are neither nodes nor hold chunks, whatever is in them.
 #[derive(Default)]
 pub(super) struct LeftOut {
     count: u64,
     first: Option<String>,
+    /// Links to nothing in the folders of groups: nodes, or anything else, may be where they lead to.
+    links: DeadLinks,
 }
 
 impl LeftOut {
@@ -26,18 +29,21 @@ impl LeftOut {
     }
 
     pub fn holds_any(&self) -> bool {
-        self.count > 0
+        self.count > 0 || self.links.holds_any()
     }
 
     /// Takes what another one has.
     pub fn add_all(&mut self, other: LeftOut) {
         self.count += other.count;
         self.first = self.first.take().or(other.first);
+        self.links.add_all(other.links);
     }
 
-    /// Takes what is listed in the folder of a group.
-    pub fn see_keys(&mut self, group: &str, names: &[String]) {
-        names.iter().for_each(|name| self.see_key(path::join(group, name)));
+    /// Takes what is listed in the folder of a group. Links to nothing in the place of documents are refused.
+    pub fn see_group(&mut self, group: &str, listing: &Listing) {
+        listing.keys.iter().for_each(|name| self.see_key(path::join(group, name)));
+        let links = listing.dead_links.iter().filter(|name| !document::DOCUMENTS.contains(&name.as_str()));
+        links.for_each(|name| self.links.add(path::join(group, name)));
     }
 
     fn see_key(&mut self, key: String) {
@@ -84,10 +90,13 @@ impl LeftOut {
         }
     }
 
-    /// The line about them, if there are any.
-    pub fn note(self) -> Option<String> {
-        let (first, what) = (self.first?, if self.count == 1 { "key or folder" } else { "keys and folders" });
-        Some(format!("left out: what is no part of Zarr: {} {what}, the first is {first}; `ozarr cp` takes it along", self.count))
+    /// The lines about them, if there are any.
+    pub fn notes(self) -> impl Iterator<Item = String> {
+        let others = self.first.map(|first| {
+            let what = if self.count == 1 { "key or folder" } else { "keys and folders" };
+            format!("left out: what is no part of Zarr: {} {what}, the first is {first}; `ozarr cp` takes it along", self.count)
+        });
+        others.into_iter().chain(self.links.note())
     }
 }
 

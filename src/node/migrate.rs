@@ -228,7 +228,7 @@ impl Job<'_> {
         }
         let mut left_out = LeftOut::default();
         let read = growing::read_nodes(self.from, &self.from_path, Some(&mut left_out))?;
-        self.report.notes.extend(left_out.note().into_iter().chain(read.notes).take(NOTES));
+        self.report.notes.extend(left_out.notes().chain(read.notes).take(NOTES));
         let paths = collect(read.nodes.iter().map(|(path, _)| path.clone()))?;
         self.watch = Some(read.watch);
         self.read = collect_table(read.nodes.into_iter())?;

@@ -187,7 +187,7 @@ impl Job<'_> {
         let mut plan = Vec::new();
         let (mut left_out, mut images) = (LeftOut::default(), OtherImages::default());
         let ReadNodes { nodes, cuts, notes, watch } = read_nodes(self.copier.way.from, &self.copier.from_path, Some(&mut left_out))?;
-        self.report.notes.extend(left_out.note().into_iter().chain(notes).take(NOTES));
+        self.report.notes.extend(left_out.notes().chain(notes).take(NOTES));
         for (node, found) in nodes {
             let target = moved_path(&node, &self.copier.from_path, &self.copier.to_path);
             let check =

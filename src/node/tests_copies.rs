@@ -177,7 +177,7 @@ fn copies_and_migrations_refuse_links_to_nothing_and_what_is_no_file_where_docum
     let v3 = ["g/s/zarr.json", "g/s/x/zarr.json", "g/s/t/zarr.json"].map(|key| (Format::V3, key));
     let v2 = [".zattrs", "s/.zattrs", "s/x/.zattrs", "s/.zgroup", "s/x/.zarray", "s/t/.zgroup", ".zmetadata"];
     let rows = v3.into_iter().map(|(format, key)| (format, key.to_string())).chain(v2.map(|key| (Format::V2, format!("g/{key}"))));
-    let kinds = ["a link to nothing", "a link in a circle", "a pipe"];
+    let kinds = ["a link to nothing", "a link in a circle", "a pipe", "a folder"];
     for ((format, key), found) in rows.flat_map(|row| kinds.map(|found| (row.clone(), found))) {
         let folder = Folder::new("dead-documents");
         let store = &folder.1;
@@ -196,6 +196,7 @@ fn copies_and_migrations_refuse_links_to_nothing_and_what_is_no_file_where_docum
         let kept = std::fs::read(&place).unwrap();
         std::fs::remove_file(&place).unwrap();
         match found {
+            "a folder" => std::fs::create_dir(&place).unwrap(),
             "a pipe" => assert!(std::process::Command::new("mkfifo").arg(&place).status().unwrap().success()),
             "a link in a circle" => std::os::unix::fs::symlink(place.file_name().unwrap(), &place).unwrap(),
             _ => std::os::unix::fs::symlink("nothing", &place).unwrap(),
@@ -224,7 +225,7 @@ fn copies_and_migrations_refuse_links_to_nothing_and_what_is_no_file_where_docum
         assert!(after == before, "{key}, {found}: {:?}", changed());
         // As soon as it is fetched all is copied.
         std::fs::write(folder.0.join("fetched"), &kept).unwrap();
-        std::fs::remove_file(&place).unwrap();
+        if found == "a folder" { std::fs::remove_dir(&place) } else { std::fs::remove_file(&place) }.unwrap();
         std::os::unix::fs::symlink(folder.0.join("fetched"), &place).unwrap();
         copy(store, "g", (store, "copy"), RechunkOptions::default()).unwrap();
         assert_eq!(read_all(&Array::open(store, "copy/s/x").unwrap()), [1, 2, 3, 4], "{key}");
@@ -251,6 +252,42 @@ fn the_first_of_several_links_to_nothing_where_documents_are_is_named_and_all_ar
     for e in copied.map(|copied| copied.unwrap_err()) {
         assert_eq!(e.key(), Some("g/x/zarr.json"), "{e}");
         assert!(e.to_string().contains("found 3 links to nothing, of which this is the first, expected documents: fetch"), "{e}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn copies_of_keys_are_refused_for_a_taken_place_ahead_of_links_to_nothing_which_are_found_in_any_folder() {
+    let folder = Folder::new("dead-deep");
+    let store = &folder.1;
+    for node in ["g/x", "taken"] {
+        Array::create(store, node, &spec_as(Format::V3, &[4], &[2]), Create::New).unwrap();
+    }
+    std::fs::create_dir_all(folder.0.join("g/i/j/k")).unwrap();
+    std::os::unix::fs::symlink("nothing", folder.0.join("g/i/j/k/zarr.json")).unwrap();
+    for (to, how, refused) in
+        [("copy", Create::New, ErrorKind::Io), ("taken", Create::Overwrite, ErrorKind::Io), ("taken", Create::New, ErrorKind::Exists)]
+    {
+        let e = store.copy_node("g", (store, to), how, true, &mut |_, _| Ok(())).unwrap_err();
+        assert_eq!(e.kind(), refused, "{to}: {e}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_to_nothing_beside_nodes_are_told_and_those_beside_documents_of_version_3_are_no_documents() {
+    let folder = Folder::new("dead-beside");
+    let store = &folder.1;
+    write_all(&Array::create(store, "g/x", &spec_as(Format::V3, &[4], &[2]), Create::New).unwrap(), &mut [1, 2, 3, 4]);
+    for link in ["g/y", "g/z", "g/.zattrs", "g/x/.zattrs"] {
+        std::os::unix::fs::symlink("nothing", folder.0.join(link)).unwrap();
+    }
+    let told = ["left out: 2 links to nothing in the folders of groups, the first is g/y"];
+    assert_eq!(copy(store, "g", (store, "copy"), RechunkOptions::default()).unwrap().notes, told);
+    assert_eq!(store.migrate("g", Some((store, "migrated")), true, &mut |_, _| Ok(())).unwrap().notes, told);
+    store.copy_node("g", (store, "keys"), Create::New, true, &mut |_, _| Ok(())).unwrap();
+    for node in ["copy/x", "migrated/x", "keys/x"] {
+        assert_eq!(read_all(&Array::open(store, node).unwrap()), [1, 2, 3, 4], "{node}");
     }
 }
 

@@ -14,7 +14,7 @@ use crate::engine::rechunk::{self, Rechunk};
 use crate::engine::{BoundArray, tasks};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::{self, Dims, collect, extend, push};
-use crate::metadata::Dialect;
+use crate::metadata::{Dialect, Format};
 use crate::sort::sort_by;
 use crate::store::{ByteRange, Condition, Object, StorageExt, start_and_wait};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,8 +59,10 @@ fn nodes(store: &Store, root: &str, others: Option<&mut LeftOut>, with_links: bo
         let (paths, trails): (Vec<_>, Vec<_>) = todo.split_off(todo.len().saturating_sub(lookup::at_once(store))).into_iter().unzip();
         let (mut places, found) = (Vec::new(), lookup::find_many(store, &paths, false, store.options().format)?);
         for ((path, above), found) in paths.into_iter().zip(trails).zip(found) {
+            let found = found?;
+            let format = found.as_ref().map(|found| found.format);
             // Groups of the first draft have no folders of their own.
-            let below = match found? {
+            let below = match found {
                 Some(found) if found.kind == NodeKind::Group && found.dialect == Dialect::D0 => Below::Nodes(above, true),
                 Some(found) if found.kind == NodeKind::Group => match above.to(store, &path, &found.key) {
                     Some(trail) => Below::Nodes(trail, false),
@@ -74,14 +76,18 @@ fn nodes(store: &Store, root: &str, others: Option<&mut LeftOut>, with_links: bo
                 Some(_) => Below::Chunks(None),
                 None => Below::Unknown,
             };
-            push(&mut places, LookedAt { path, below, names: Vec::new(), left_out: LeftOut::default(), dead: DeadLinks::default() })?;
+            push(
+                &mut places,
+                LookedAt { path, format, below, names: Vec::new(), left_out: LeftOut::default(), dead: DeadLinks::default() },
+            )?;
         }
         let any_thread = places.iter().all(|place| !matches!(&place.below, Below::Chunks(Some(array)) if array.has_registered_keys()));
         together::for_each(store, any_thread, &mut places, |place| {
             place.list(store, others.is_some())?;
-            if with_links { place.dead.see_documents(store, &place.path, !matches!(place.below, Below::Unknown)).map(drop) } else { Ok(()) }
+            let sees = with_links && place.format != Some(Format::V3);
+            if sees { place.dead.see_documents(store, &place.path, place.format).map(drop) } else { Ok(()) }
         })?;
-        for LookedAt { path, below, names, left_out: beside, dead: links } in places {
+        for LookedAt { path, below, names, left_out: beside, dead: links, .. } in places {
             dead.add_all(links);
             if let Below::Nodes(trail, _) = &below {
                 extend(&mut todo, names.iter().rev().map(|name| (path::join(&path, name), trail.clone())))?;
@@ -117,6 +123,8 @@ enum Below {
 /// A place of a hierarchy that is looked at.
 struct LookedAt {
     path: String,
+    /// That of the node.
+    format: Option<Format>,
     below: Below,
     /// Under which nodes may be below it.
     names: Vec<String>,
@@ -132,7 +140,7 @@ impl LookedAt {
             Below::Nodes(_, is_d0) => {
                 if with_others {
                     let listing = store.shared().list_dir(&path::prefix(&self.path))?;
-                    self.left_out.see_keys(&self.path, &listing.keys);
+                    self.left_out.see_group(&self.path, &listing);
                     self.names = listing.prefixes;
                 } else {
                     self.names = draft::names_below(store, &self.path)?;
