@@ -5,7 +5,7 @@ use super::copied_documents::{self, CopiedDocuments, MAKES_A_NODE, folder_of, is
 use super::dead_links::DeadLinks;
 use super::kept::{self, CopiedNode};
 use super::listed_lengths::shape_of;
-use super::lookup::{find, require};
+use super::lookup::{find, is_in_the_way, require};
 use super::stored::StoredDocument;
 use super::trail::Trail;
 use super::transfer::{Moves, OnProgress, READINGS, Way, moved_path};
@@ -67,7 +67,11 @@ impl Store {
             bail!(Argument, "a copy is new or overwrites; there is nothing to open");
         }
         [(self, path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
-        self.check_links_and_places(path)?;
+        // What is refused for its place is not walked ahead of that.
+        let is_taken = how == Create::New && matches!(is_in_the_way(to, &to_path), Ok(true));
+        if !is_taken {
+            self.check_links_and_places(path)?;
+        }
         // What groups have consolidated is copied, too.
         upkeep::catch_up(self)?;
         let mut changed = groups_above::ensure(to, &to_path, found.format)?;
@@ -85,6 +89,10 @@ impl Store {
             complete: &check,
         };
         let filled = place::fill(copied, (to, &to_path), how, &mut |store, place, ours| {
+            // It was erased meanwhile.
+            if is_taken {
+                self.check_links_and_places(path)?;
+            }
             let made = self.keeping_above(path)?.copy_keys(path, (store, place, ours), verify, progress)?;
             collect(made.iter().map(|node| moved_path(node, place, &to_path)))
         });
