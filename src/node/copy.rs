@@ -67,8 +67,8 @@ impl Store {
             bail!(Argument, "a copy is new or overwrites; there is nothing to open");
         }
         [(self, path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
-        // What is refused for its place is not walked ahead of that.
-        let is_taken = how == Create::New && matches!(is_in_the_way(to, &to_path), Ok(true));
+        // What is refused for its place is not walked ahead of that; what is in no folder is not walked at all.
+        let is_taken = how == Create::New && self.shared().files().is_some() && matches!(is_in_the_way(to, &to_path), Ok(true));
         if !is_taken {
             self.check_links_and_places(path)?;
         }
