@@ -381,10 +381,7 @@ impl Verification<'_> {
                     let what = "the lock file of a writer that was killed; no process holds a lock in it";
                     Fault { repaired: true, ..Fault::new(FaultKind::Temporary, &key, what) }
                 }
-                Unlisted::KeptOpen => {
-                    let what = "replaced or erased while a process has it open; its file system removes it when that closes it";
-                    Fault::new(FaultKind::Temporary, &key, what)
-                }
+                Unlisted::KeptOpen => Fault::new(FaultKind::Temporary, &key, "replaced or erased while it is open: goes when closed"),
                 Unlisted::NoText => Fault::new(FaultKind::Foreign, &key, "its name is no UTF-8, so that it is no key"),
                 Unlisted::DeadLink => Fault::new(FaultKind::Unreadable, &key, "a link to nothing: it reads as if it were not stored"),
                 Unlisted::NoFile => match self.known.place_of(&key, numbers) {
