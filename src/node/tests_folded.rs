@@ -68,11 +68,15 @@ fn a_variable_is_not_defined_as_another_one_of_the_same_folder() {
             folding_case(|| {
                 let dataset = Dataset::create(&store, "", Some(format), how).unwrap();
                 dataset.define_dimension("x", 2).unwrap();
-                dataset.define_variable("t\u{e4}", &variable, Create::OpenIfSame).unwrap();
-                let e = dataset.define_variable("T\u{e4}", &variable, Create::OpenIfSame).err().unwrap();
-                assert_eq!(e.kind(), ErrorKind::Exists, "{format:?} {how:?}");
-                assert!(e.message().contains("t\u{e4} and T\u{e4} are one and the same"), "{e}");
-                assert_eq!(dataset.variable_count(), 1);
+                let array = dataset.define_variable("t\u{e4}", &variable, Create::OpenIfSame).unwrap();
+                write_all(&array, &mut [1, 2]);
+                for define in [Create::OpenIfSame, Create::Overwrite, Create::New] {
+                    let e = dataset.define_variable("T\u{e4}", &variable, define).err().unwrap();
+                    assert_eq!(e.kind(), ErrorKind::Exists, "{format:?} {how:?} {define:?}");
+                    assert!(e.message().contains("t\u{e4} and T\u{e4} are one and the same"), "{e}");
+                }
+                assert_eq!(dataset.variable("T\u{e4}").err().map(|e| e.kind()), Some(ErrorKind::NotFound));
+                assert_eq!((dataset.variable_count(), read_all(&array)), (1, vec![1, 2]));
             });
         }
         // Where these are two they may both be there.

@@ -362,7 +362,8 @@ impl Dataset {
     /// A variable that another program has defined since the dataset was opened.
     fn come_since(&self, name: &str) -> Result<Option<OpenVariable>> {
         let before = self.find(name);
-        let found = if check_name(name).is_ok() { OpenVariable::find(&self.0.group, name)? } else { None };
+        let found =
+            if check_name(name).and_then(|()| self.check_apart(name)).is_ok() { OpenVariable::find(&self.0.group, name)? } else { None };
         let Some(found) = found else { return Ok(None) };
         self.insert(found, before.as_ref())?;
         Ok(self.find(name))
@@ -422,6 +423,7 @@ impl Dataset {
         let there = if how == Create::OpenIfSame { self.find_there(name)? } else { None };
         let before = self.find(name);
         let path = self.0.group.child_path(name)?;
+        self.check_apart(name)?;
         let mut looks = MOST_LOOKS;
         let array = loop {
             let shape = self.shape_to_define(name, variable, there.as_ref())?;
@@ -440,9 +442,6 @@ impl Dataset {
                 done => break done?,
             }
         };
-        let other =
-            self.0.state.read(|state| state.variables.iter().map(|known| &known.name).find(|known| differ_in_case(known, name)).cloned());
-        other.map_or(Ok(()), |other| check_two_folders(&self.0.group, name, &other))?;
         if let Some(there) = there {
             self.note_root();
             return there.array.read_again().map(|()| there.array.for_another_handle());
@@ -453,6 +452,11 @@ impl Dataset {
             Some(came) => came.array.read_again().map(|()| came.array.for_another_handle()),
             None => Ok(array),
         }
+    }
+
+    fn check_apart(&self, name: &str) -> Result<()> {
+        let names = |state: &DatasetState| state.variables.iter().map(|v| &v.name).find(|known| differ_in_case(known, name)).cloned();
+        self.0.state.read(names).map_or(Ok(()), |other| check_two_folders(&self.0.group, name, &other))
     }
 
     /// The shape that a variable is to have: that of `there`, if it is there already, else that of its dimensions.
