@@ -35,8 +35,9 @@ impl LocalStore {
         over: Over<'_>,
         made: &mut Made,
     ) -> Result<()> {
-        let hidden = self.stay_hidden();
-        let own = hidden.as_ref().map(|_| path).filter(|_| !matches!(over, Over::Checked(_)));
+        // A check asks for it itself.
+        let hidden = if matches!(over, Over::Checked(_)) { None } else { self.stay_hidden() };
+        let own = hidden.as_ref().map(|_| path);
         let (mut temp, fd) = self.temp_file(root, key, own, made)?;
         os::write_all(fd.as_fd(), parts).map_err(|e| temp.failed(fd.as_fd(), e).error("write"))?;
         self.give_name(temp, fd, key, path, over, made)
