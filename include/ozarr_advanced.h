@@ -1506,7 +1506,7 @@ enum {
     OZARR_FAULT_KIND_FOREIGN = 5,        /**< A key that is neither a document nor a chunk of a node. */
     /**
      * A temporary file that a writer has left, or has yet to rename; what a call that was interrupted has
-     * left to go on with.
+     * left to go on with; a file that was replaced or erased while it was open, as NFS, FUSE and SMB keep it.
      */
     OZARR_FAULT_KIND_TEMPORARY = 6,
     /** Consolidated metadata that say something else than the documents. */

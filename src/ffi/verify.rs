@@ -45,7 +45,7 @@ pub const OZARR_FAULT_KIND_UNSUPPORTED: ozarr_fault_kind = 3;
 pub const OZARR_FAULT_KIND_OUTSIDE: ozarr_fault_kind = 4;
 /// A key that is neither a document nor a chunk of a node.
 pub const OZARR_FAULT_KIND_FOREIGN: ozarr_fault_kind = 5;
-/// A temporary file that a writer has left, or has yet to rename; what a call that was interrupted has left to go on with.
+/// A temporary file that a writer has left, or has yet to rename; what a call that was interrupted has left to go on with; a file that was replaced or erased while it was open, as NFS, FUSE and SMB keep it.
 pub const OZARR_FAULT_KIND_TEMPORARY: ozarr_fault_kind = 6;
 /// Consolidated metadata that say something else than the documents.
 pub const OZARR_FAULT_KIND_STALE: ozarr_fault_kind = 7;
