@@ -814,7 +814,7 @@ mod tests {
         let (log, seen) = (bench.log.clone(), Arc::new(AtomicU8::new(0)));
         let noted = seen.clone();
         let options = told(move || {
-            let until = soon(5000);
+            let until = soon(60_000);
             while !lock(&log).contains(&1) && Some(Instant::now()) < until {
                 std::thread::yield_now();
             }
