@@ -277,7 +277,8 @@ pub(super) fn check_ours((to, place): (&Store, &str), (name, source, by): (&str,
     Err(taken_from((to, place), name))
 }
 
-/// Whether another process has ended a copy at a place without a marker, where the store has no locks: else what it has of keys was erased.
+/// Whether another process has ended a copy at a place without a marker, where the store has no locks: else what it has of keys was erased. Whoever ends
+/// one has the group above it; without that, all keys that are there are those that came behind the erasure of the group.
 fn is_ended((to, place): (&Store, &str), keys: usize) -> Result<bool> {
     let capabilities = to.shared().capabilities();
     if !capabilities.swaps || !capabilities.listable {
@@ -289,7 +290,8 @@ fn is_ended((to, place): (&Store, &str), keys: usize) -> Result<bool> {
         others += usize::from(!key.strip_prefix(&prefix).is_some_and(|name| document::DOCUMENTS.contains(&name)));
         Ok(())
     })?;
-    Ok(if keys == 0 { others > 0 } else { there >= keys })
+    let is_whole = if keys == 0 { others > 0 } else { there >= keys };
+    Ok(is_whole && path::parent(place).map_or(Ok(true), |group| lookup::is_there(to, group))?)
 }
 
 /// Says that a place does not have the marker of a call any more.

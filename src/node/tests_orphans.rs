@@ -1,7 +1,8 @@
 //! Tests of nodes that are made, changed, moved or erased while another process takes away them or the groups above them, at every moment.
 
-use super::tests::{spec, spec_as};
+use super::tests::{spec, spec_as, write_all};
 use super::tests_commit::{Event, Place, on};
+use super::tests_store::Next;
 use super::*;
 use crate::error::{ErrorKind, Result};
 use crate::settings::apart;
@@ -94,6 +95,28 @@ fn a_node_that_is_made_while_another_process_takes_its_group_away_is_below_a_gro
             assert!(!is_kept || is_there(&store, at) || is_there(&store, &moved), "{case}");
         });
     });
+}
+
+#[test]
+fn a_copy_whose_document_comes_behind_the_end_of_its_group_leaves_no_node_where_no_lock_tells() {
+    let copies = MAKES.iter().filter(|(made, ..)| ["rename", "copy", "rechunk"].contains(made));
+    for ((made, _, make), (name, takes_away)) in copies.flat_map(|copy| TAKES_AWAY.map(|away| (*copy, away))) {
+        for (format, has_chunks) in [(Format::V3, false), (Format::V3, true), (Format::V2, false), (Format::V2, true)] {
+            let place = hierarchy(format, false);
+            if has_chunks {
+                write_all(&Array::open(&on(place.shared()), "other").unwrap(), &mut [1, 2, 3, 4]);
+            }
+            let others = place.shared();
+            let is_document: fn(&Next<'_>) -> bool = |next| matches!(next, Next::Change("p/x/zarr.json" | "p/x/.zarray"));
+            let event = Event::before(is_document, place.shared(), 0, move || takes_away(&on(others)));
+            let (done, taken) = event.during(|| make(&event.store));
+            let case = format!("{made} behind {name}, {format:?} {has_chunks}: {done:?} {taken:?}");
+            assert!(taken.is_some_and(|taken| taken.is_ok()) && done.is_err_and(|e| e.kind() == ErrorKind::Again), "{case}");
+            check(&place, &case);
+            let store = on(place.shared());
+            assert!(!is_there(&store, "p/x") && is_there(&store, "other"), "{case}");
+        }
+    }
 }
 
 #[test]
