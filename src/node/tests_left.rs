@@ -726,7 +726,8 @@ fn who_renames_what_another_process_has_renamed_meanwhile_is_not_told_to_erase_a
 /// Before each request of the first one the second one begins, which ends behind one of its changes, or before one of whose requests a third one begins.
 #[test]
 fn a_node_that_several_processes_rename_at_once_is_whole_at_its_old_place_or_its_new_one() {
-    let process = |shared: SharedStore| on(Arc::new(Overtaken::alone(shared, false)));
+    // Other tests that do within a call what another process does hold locks that this one would wait for.
+    let process = |shared: SharedStore| on(Arc::new(Overtaken::alone(shared, false).named("renamed at once:")));
     let rename = move |shared: SharedStore| drop(process(shared).rename_node("a", "b"));
     for (format, ends) in [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, false), (format, true)]) {
         let mut most = 1;

@@ -38,6 +38,11 @@ impl Overtaken {
         let (theirs, calls, erasures) = (Mutex::default(), Mutex::default(), AtomicUsize::new(usize::MAX));
         Overtaken { inner, latency, key: "", theirs, calls, erasures, name: "overtaken:" }
     }
+
+    /// As it is, with the locks of that name.
+    pub(super) fn named(self, name: &'static str) -> Overtaken {
+        Overtaken { name, ..self }
+    }
 }
 
 impl crate::store::Storage for Overtaken {
