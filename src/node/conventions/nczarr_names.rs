@@ -27,7 +27,7 @@ impl NcArray {
         let dimensions = references.iter().filter_map(|r| r.as_str().map(str::to_string)).collect();
         let is_set = |value: &Value| value.as_i64() == Some(1) || value.as_bool() == Some(true);
         let is_scalar = array.get("scalar").is_some_and(is_set) || array.get("storage").and_then(Value::as_str) == Some("scalar");
-        NcArray { dimensions, is_scalar: is_scalar && shape.iter().product::<u64>() == 1 }
+        NcArray { dimensions, is_scalar: is_scalar && shape.iter().all(|length| *length == 1) }
     }
 
     /// The names that the references give the dimensions, where there are as many; unnamed ones are `None` (NZ-06, NZ-11).
