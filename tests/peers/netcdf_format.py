@@ -1859,6 +1859,18 @@ def alone(build, prefix):
     check("netcdf/ is configured over an installed ozarr", code == 0, (out + err)[-500:])
 
 
+def preloaded(build, prefix):
+    """A program does not run where its library would not be loaded: it would write netCDF's own format."""
+    place = build / "a prefix"
+    place.mkdir()
+    library = next(prefix.resolve().rglob("libozarr_netcdf.so"))
+    (place / library.name).symlink_to(library)
+    for named, runs in ((f"{place}/{library.name}", False), (f"{place}:x/{library.name}", False), (f"{build}/nowhere/{library.name}", False), (str(library), True)):
+        code, out, err = run([prefix / "bin/ozarr-netcdf", "echo", "runs"], build, OZARR_NETCDF_LIBRARY=named)
+        said = (code, out) == (0, "runs\n") if runs else code == 1 and not out and err.startswith(f"ozarr-netcdf: {named}: ")
+        check(f"ozarr-netcdf with the library {named}", said, f"{code} {out}{err}")
+
+
 def sanitized(build, library):
     """The environment that preloads a library with sanitizers; what netCDF-C and the programs leave at their end is theirs. Undefined behaviour is
     a trap: with the sanitizer's own library netCDF-C's programs stand still at their end, in a lock of the C library."""
@@ -1907,6 +1919,7 @@ def main():
     alike(build)
     configured(build, given.prefix.resolve(), given.deep)
     alone(build, given.prefix.resolve())
+    preloaded(build, given.prefix.resolve())
     errors(build)
     told_of_servers(build)
     calls(build)
