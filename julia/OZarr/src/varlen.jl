@@ -65,7 +65,8 @@ function _write_region(z::Variable{N}, x, I) where {N}
     Base.setindex_shape_check(x, _lengths(parts, I)...)
     pieces = [codeunits_of(e) for e in x]
     offsets = Int64[0; cumsum(Int64[length(p) for p in vec(pieces)])]
-    data = reduce(vcat, vec(pieces); init = UInt8[])
+    data = sizehint!(UInt8[], offsets[end])
+    foreach(piece -> append!(data, piece), pieces)
     GC.@preserve offsets data _with_region(
         region -> ozarr_array_write_varlen(z, region, pointer(offsets), Ptr{Cvoid}(pointer(data)), length(data)), parts, I, z)
 end

@@ -174,6 +174,12 @@ bare(json) = filter(c -> !isspace(c), json)
         @test_throws DimensionMismatch z[[CartesianIndex(1, 1)]] = ["one", "two"]
         @test "one" ∉ Array(z)
         @test fails(() -> z[1, 1] = String([0xff]), OZarr.OZARR_ERR_RANGE, "UTF-8")
+        # Memory for many texts grows as they do: each was copied behind all that came before it.
+        many = OZarr.create("many.zarr", String, 6000)
+        texts = ["text number $i" for i in 1:6000]
+        many[:] = texts
+        @test @allocated(many[:] = texts) < 100_000_000 && many[:] == texts
+        close(many)
         y = OZarr.create("blobs.zarr", [UInt8[1, 2], UInt8[]])
         @test y[:] == [UInt8[1, 2], UInt8[]] && y[1] == UInt8[1, 2]
     end
