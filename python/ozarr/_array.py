@@ -148,7 +148,12 @@ class Array(Node):
         if copy is False:
             raise ValueError("an array in a store is read: there is no memory to share")
         out = self[...]
-        return np.asarray(out, dtype) if dtype is not None else np.asarray(out)
+        if self.ndim == 0:
+            # Of the element alone numpy would make an array of a type of its own: of bytes one that ends before their last NULs.
+            whole = np.empty((), self.dtype)
+            whole[()] = out
+            out = whole
+        return np.asarray(out, dtype)
 
     def __getitem__(self, key):
         return self.read(key)

@@ -308,6 +308,22 @@ def texts(where):
         check(t[...].tolist() == [["a"], ["é"]] and list(g) == ["t"], f"{t[...]} {list(g)}")
 
 
+def single_elements(where):
+    """An array without dimensions is one of its type and shape to numpy, and has the same element."""
+    for number, (dtype, value) in enumerate((
+        ("f8", 1.5), (">i4", 7), ("S4", b"ab"), ("U3", "é"), ("M8[s]", np.datetime64(5, "s")), ([("x", "f8"), ("y", "i2")], (1.5, 2)), (str, "é"), (bytes, b"a\0"))):
+        with ozarr.create(where / f"single{number}.zarr", (), dtype) as z:
+            z[()] = value
+            found = np.asarray(z)
+            check((found.shape, found.dtype) == ((), z.dtype) and found[()] == z[()] and np.asarray(z, object)[()] == value, f"{dtype}: {found!r}")
+    (where / "list.zarr").mkdir()
+    lists = {"id": "vlen-array", "dtype": "<i4"}
+    (where / "list.zarr" / ".zarray").write_text(json.dumps({"zarr_format": 2, "shape": [], "chunks": [], "compressor": None, "order": "C", "fill_value": None, "dtype": "|O", "filters": [lists]}))
+    with ozarr.open(where / "list.zarr", "r+") as z:
+        z[()] = [1, 2]
+        check(np.asarray(z).shape == () and np.asarray(z)[()].tolist() == [1, 2], f"{np.asarray(z)!r}")
+
+
 def values_of_json(where):
     """A list can be an element itself: what lies deeper than the selection has dimensions."""
     json2 = {"id": "json2", "encoding": "utf-8", "strict": True, "separators": [",", ":"], "skipkeys": False, "ensure_ascii": True, "check_circular": True, "allow_nan": True, "sort_keys": True, "indent": None}
@@ -912,6 +928,7 @@ def main():
     python_values.lists(where, check, same)
     groups(where)
     texts(where)
+    single_elements(where)
     values_of_json(where)
     far_apart(where, random.Random(given.seed))
     lists_written(where)
