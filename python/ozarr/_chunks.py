@@ -5,7 +5,6 @@ than all memory.
 """
 import asyncio
 import ctypes as C
-import functools
 import math
 
 import numpy as np
@@ -113,6 +112,16 @@ def run_of(entry, n):
     return range(low, high + 1) if high - low + 1 == len(flat) and (flat[1:] > flat[:-1]).all() else None
 
 
+class Kept:
+    """A property that is asked for once. That of functools takes a lock of all objects before Python 3.12, which a child of fork could find held."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __get__(self, item, kind):
+        return item.__dict__.setdefault(self.function.__name__, self.function(item))
+
+
 class Item:
     """One chunk of a call: where it is, and which of its elements are asked for."""
 
@@ -165,16 +174,16 @@ class Item:
             return np.arange(base + entry.start, base + entry.stop, entry.step, "i8")
         return np.ascontiguousarray(entry.reshape(-1) + base, "i8")
 
-    @functools.cached_property
+    @Kept
     def lengths(self):
         return [len(entry) if isinstance(entry, range) else entry.size for entry in self.inside]
 
-    @functools.cached_property
+    @Kept
     def dense(self):
         """Whether all of a box is asked for, in its order."""
         return self.box or self.outer and all(isinstance(entry, range) for entry in self.inside)
 
-    @functools.cached_property
+    @Kept
     def outer(self):
         """Whether each list goes along its own dimension: as np.ix_ makes them, or, as zarr-python 3.4 has it, a single one among slices."""
         lists = [entry for entry in self.given if not isinstance(entry, slice)]
@@ -183,7 +192,7 @@ class Item:
         shapes = [np.shape(entry) for entry in self.given]
         return all(len(shape) == len(shapes) and shape[dim] == math.prod(shape) for dim, shape in enumerate(shapes))
 
-    @functools.cached_property
+    @Kept
     def points(self):
         """Whether the lists are those of points."""
         shapes = [np.shape(entry) for entry in self.given]

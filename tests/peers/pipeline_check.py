@@ -337,6 +337,25 @@ def forked(where):
             status = os.waitpid(child, 0)[1]
             go_on.set(), thread.join()
             check(status == 0, f"a child of fork: {status}, {store}")
+    inside, go_on = threading.Event(), threading.Event()
+
+    class Chunk(module.Item):
+        def __init__(self):
+            pass
+
+        @property
+        def box(self):
+            return inside.set() or go_on.wait()
+    thread = threading.Thread(target=lambda: Chunk().dense)
+    thread.start()
+    inside.wait()
+    if not (child := os.fork()):
+        signal.alarm(20)
+        Chunk.box = True
+        os._exit(0 if Chunk().dense else 1)
+    status = os.waitpid(child, 0)[1]
+    go_on.set(), thread.join()
+    check(status == 0, f"a child of fork asks of a chunk what a thread of its parent asks of another: {status}")
 
 
 def cancelled(where):
