@@ -80,7 +80,9 @@ def exact(value, dtype):
     dtype = np.dtype(dtype)
     if dtype.names:
         return exact_structs(value, dtype)
-    out = np.asarray(value, dtype)
+    # What does not fit is an error here: numpy's warning would be one before it in programs that make errors of warnings.
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = np.asarray(value, dtype)
     given = np.asarray(value)
     if given.size and given.dtype != out.dtype and changed(given, out):
         raise RangeError(f"values of the type {given.dtype} do not fit into {dtype}")
@@ -89,7 +91,8 @@ def exact(value, dtype):
 
 def exact_structs(value, dtype):
     """Structs, from such of the same fields, in any order of bytes, or from tuples: numpy would take others by their place, and one number for all."""
-    leaves, out = [value], np.asarray(value, dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        leaves, out = [value], np.asarray(value, dtype)
     if not isinstance(value, (np.ndarray, np.void, tuple)) or getattr(value, "dtype", None) == object:
         for _ in range(out.ndim):
             leaves = [inner for outer in leaves for inner in outer]
