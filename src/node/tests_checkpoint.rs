@@ -231,6 +231,29 @@ fn a_chunk_of_which_a_part_is_written_is_a_link_where_it_is_what_it_was() {
     assert_ne!(files[0][1], files[1][1], "documents are files of their own");
 }
 
+/// As a file has no more names where it has 65,000 on ext4, is immutable, or is another user's.
+#[test]
+fn a_chunk_that_becomes_what_it_was_keeps_its_other_parts_where_it_cannot_be_a_link() {
+    for errno in [libc::EMLINK, libc::EPERM] {
+        let (root, store) = in_folder(SyncMode::Batch);
+        let all = Checkpoints::new(&store, "").unwrap();
+        make(&all, "one", 1).unwrap();
+        let group = all.begin("two").unwrap();
+        group.set_link_unchanged(true).unwrap();
+        let mut spec = Spec::new(DataType::Int32, &[4]).unwrap();
+        spec.set_chunks(&[2]).unwrap();
+        let array = Array::create(group.store(), "u", &spec, Create::New).unwrap();
+        write_box(&array, &[0], &[4], 7).unwrap();
+        write_box(&array, &[0], &[1], 1).unwrap();
+        let no_link = fault::Fault { after: 1, ..fault::fail(Call::Rename, errno) };
+        let (written, unmet) = fault::with(&[no_link], || write_box(&array, &[1], &[1], 1));
+        assert_eq!((written.is_ok(), unmet), (true, 0));
+        group.commit().unwrap();
+        assert_eq!(read_all(&Array::open(&store, "two/u").unwrap()), [1, 1, 7, 7]);
+        assert!(std::fs::read_dir(root.join("two/u/c")).unwrap().count() == 2, "nothing else is left there");
+    }
+}
+
 /// The write that fails while pruning is each one in turn, and so are all that follow: consolidated metadata name a checkpoint that is there.
 #[test]
 fn pruning_lists_a_checkpoint_that_a_kill_left_unlisted() {

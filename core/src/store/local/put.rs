@@ -152,36 +152,49 @@ impl LocalStore {
     ) -> Result<bool> {
         for _ in 0..TRIES {
             match os::link(root, from, path.as_c()) {
-                Ok(()) => {
-                    let st = os::stat_at(root, path.as_c(), false).map_err(|e| e.error("stat"))?;
-                    match self.durability.mode {
-                        SyncMode::None => {}
-                        SyncMode::Batch => self.durability.remember(key, file_id(&st)),
-                        SyncMode::Each => self.durability.sync_now(root, key)?,
-                    }
-                    self.durability.names_changed(root, key, made)?;
-                    return self.durability.sync_early(root).map(|()| true);
-                }
+                Ok(()) => {}
                 Err(Errno(libc::EEXIST)) if replaces => {
                     let there = os::stat_at(root, path.as_c(), false).map(|st| file_id(&st));
                     if there.is_ok() && there == os::stat_at(CWD, from, false).map(|st| file_id(&st)) {
                         return Ok(true);
                     }
-                    match os::unlink(root, path.as_c()) {
-                        Ok(()) | Err(Errno(libc::ENOENT)) => {}
-                        Err(e) => return Err(e.error("replace")),
+                    if !self.link_over(root, (key, path), from)? {
+                        return Ok(false);
                     }
                 }
                 Err(Errno(libc::ENOENT)) if os::stat_at(CWD, from, false).is_ok() => {
                     let parents = make_missing(root, key, made);
                     self.durability.folders_made(key, made);
                     parents?;
+                    continue;
                 }
                 // The key is taken, the file is gone, or there are no links, or not from there to here.
                 Err(_) => return Ok(false),
             }
+            let st = os::stat_at(root, path.as_c(), false).map_err(|e| e.error("stat"))?;
+            match self.durability.mode {
+                SyncMode::None => {}
+                SyncMode::Batch => self.durability.remember(key, file_id(&st)),
+                SyncMode::Each => self.durability.sync_now(root, key)?,
+            }
+            self.durability.names_changed(root, key, made)?;
+            return self.durability.sync_early(root).map(|()| true);
         }
         bail!(Io, "the folder vanishes again and again")
+    }
+
+    /// Gives a file the name of a key that holds a value, from another name beside it: where it gets none, as it has too many, or is another user's, the key
+    /// keeps its value.
+    fn link_over(&self, root: BorrowedFd<'_>, (key, path): (&str, &KeyPath), from: &CStr) -> Result<bool> {
+        let mut temp = Temp { root, path: self.temp_names.next(folder_of(key)), there: false };
+        if os::link(root, from, temp.path.as_c()).is_err() {
+            return Ok(false);
+        }
+        temp.there = true;
+        temp.rename(path)?;
+        // Of two names of one file, as another process may have linked it meanwhile, a rename leaves both.
+        temp.there = true;
+        Ok(true)
     }
 }
 

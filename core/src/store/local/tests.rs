@@ -1641,8 +1641,12 @@ fn a_file_is_linked_to_a_key_and_stays_what_it_is() {
         assert!(!to.link("full", &file, false).unwrap());
         assert_eq!(value(&to, "full").unwrap(), b"old");
         assert!(to.link("free", &file, false).unwrap());
+        let second = Fault { after: 1, ..fail(Call::Rename, libc::EMLINK) };
+        assert!(!fault::with(&[second], || to.link("full", &file, true).unwrap()).0, "the value stays where there can be no link");
+        assert_eq!(value(&to, "full").unwrap(), b"old");
         assert!(to.link("full", &file, true).unwrap());
         assert_eq!(value(&to, "full").unwrap(), b"1");
+        assert_eq!(folder.names("other"), ["free", "full", "x"]);
         // What a reader has open counts as replaced: which of its names was it?
         let Some(Object::File(open)) = to.open("full").unwrap() else { panic!() };
         assert!(!open.still_current().unwrap());
