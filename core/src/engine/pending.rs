@@ -381,39 +381,14 @@ mod tests {
     use super::super::buffer_guard;
     use super::super::lock::{ChunkLocks, KeyLocks};
     use super::super::pool::{Pool, is_worker};
-    use super::super::request::{self, About, Outcome};
+    use super::super::request::tests::Doing;
+    use super::super::request::{self, Outcome};
     use super::super::request_queue::LOOKS;
     use super::*;
     use crate::error::ErrorKind;
     use crate::limits::Dims;
-    use crate::store::Tuning;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
-
-    /// Work that notes when its items run; or one that waits for an answer that never comes.
-    struct Steps {
-        pool: Arc<Pool>,
-        items: u64,
-        name: u32,
-        log: Arc<Mutex<Vec<u32>>>,
-        parks: bool,
-    }
-
-    impl Work for Steps {
-        fn about(&self) -> About {
-            About { items: self.items, bytes: u64::MAX, finish_others: true, tuning: Tuning::default() }
-        }
-
-        fn pool(&self) -> &Arc<Pool> {
-            &self.pool
-        }
-
-        fn run(&self, _: &Arc<Request>, _: u64) -> Outcome {
-            lock(&self.log).push(self.name);
-            std::thread::yield_now();
-            if self.parks { Outcome::Parked } else { Outcome::Done(Ok(())) }
-        }
-    }
 
     struct Bench {
         pool: Arc<Pool>,
@@ -427,11 +402,17 @@ mod tests {
             Bench { pool: Pool::new(threads), log: Arc::default(), place }
         }
 
-        /// Submits work on the chunks of one dimension from `low` to `high`.
+        /// Submits work on the chunks of one dimension from `low` to `high`: it notes when its items run, or waits for an answer that never comes.
         fn submit(&self, name: u32, (low, high): (u64, u64), writes: bool, items: u64, options: RequestOptions) -> Result<Pending> {
             let place = self.place.to_string();
             let (low, high) = (Dims::from_elem(low, 1), Dims::from_elem(high, 1));
-            let work = Steps { pool: self.pool.clone(), items, name, log: self.log.clone(), parks: name >= 1000 };
+            let log = self.log.clone();
+            let run = move |_: &Arc<Request>, _| {
+                lock(&log).push(name);
+                std::thread::yield_now();
+                if name >= 1000 { Outcome::Parked } else { Outcome::Done(Ok(())) }
+            };
+            let work = Doing { pool: self.pool.clone(), items, bytes: u64::MAX, run };
             submit(10, options, || {
                 let footprints = vec![Footprint { place, low, high, writes }];
                 Ok(Parts { work: Arc::new(work), footprints, revocable: Some(Arc::default()), copied: Vec::new() })
@@ -756,42 +737,25 @@ mod tests {
     }
 
     /// A thread of the pool is still at an item whose end is told already, as by a thread of a store.
-    struct Lingers {
-        pool: Arc<Pool>,
-        items: u64,
-        told: AtomicBool,
-        left: Arc<AtomicBool>,
-    }
-
-    impl Work for Lingers {
-        fn about(&self) -> About {
-            About { items: self.items, bytes: u64::MAX, finish_others: true, tuning: Tuning::default() }
-        }
-
-        fn pool(&self) -> &Arc<Pool> {
-            &self.pool
-        }
-
-        fn run(&self, request: &Arc<Request>, _: u64) -> Outcome {
-            if is_worker() && !self.told.swap(true, Ordering::SeqCst) {
-                request.finish(Ok(()));
-                std::thread::sleep(Duration::from_millis(30));
-                self.left.store(true, Ordering::SeqCst);
-                return Outcome::Parked;
-            }
-            while !self.told.load(Ordering::SeqCst) {
-                std::thread::yield_now();
-            }
-            Outcome::Done(Ok(()))
-        }
-    }
-
     #[test]
     fn nothing_of_a_requests_work_is_left_when_whoever_waits_for_it_goes_on() {
         for case in 0..3 {
             let left = Arc::new(AtomicBool::new(false));
             let (pool, items) = (Pool::new(2), if case == 2 { 1 } else { 2 });
-            let work = Arc::new(Lingers { pool: pool.clone(), items, told: AtomicBool::new(false), left: left.clone() });
+            let (told, leaves) = (AtomicBool::new(false), left.clone());
+            let lingers = move |request: &Arc<Request>, _| {
+                if is_worker() && !told.swap(true, Ordering::SeqCst) {
+                    request.finish(Ok(()));
+                    std::thread::sleep(Duration::from_millis(30));
+                    leaves.store(true, Ordering::SeqCst);
+                    return Outcome::Parked;
+                }
+                while !told.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                Outcome::Done(Ok(()))
+            };
+            let work = Arc::new(Doing { pool: pool.clone(), items, bytes: u64::MAX, run: lingers });
             let kept = Arc::downgrade(&work);
             let _pending = match case {
                 0 => request::run(work).map(|()| None).unwrap(),

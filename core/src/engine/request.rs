@@ -480,61 +480,29 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::engine::Selection;
-    use crate::engine::plan::Plan;
     use crate::error::ErrorKind;
-    use crate::grid::Grid;
-    use crate::limits::Dims;
 
-    /// One item in pieces, one of which may panic.
-    struct Pieces {
-        plan: Plan,
-        pool: Arc<Pool>,
-        bad: Option<usize>,
-        done: Arc<AtomicUsize>,
+    /// Work whose items are done by a function.
+    pub struct Doing<F> {
+        pub pool: Arc<Pool>,
+        pub items: u64,
+        pub bytes: u64,
+        pub run: F,
     }
 
-    impl Work for Pieces {
+    impl<F: Fn(&Arc<Request>, u64) -> Outcome + Send + Sync> Work for Doing<F> {
         fn about(&self) -> About {
-            About { items: self.plan.items(), bytes: self.plan.bytes(), finish_others: true, tuning: Tuning::default() }
+            About { items: self.items, bytes: self.bytes, finish_others: true, tuning: Tuning::default() }
         }
 
         fn pool(&self) -> &Arc<Pool> {
             &self.pool
         }
 
-        fn run(&self, request: &Arc<Request>, _: u64) -> Outcome {
-            let local = AtomicUsize::new(0);
-            request.for_each_parallel(50, &|i| {
-                std::thread::sleep(std::time::Duration::from_micros(50));
-                if self.bad == Some(i) {
-                    // Without the hook, which would print.
-                    std::panic::resume_unwind(Box::new("planted"));
-                }
-                local.fetch_add(1, Ordering::Relaxed);
-            });
-            self.done.fetch_add(local.into_inner(), Ordering::Relaxed);
-            Outcome::Done(Ok(()))
-        }
-    }
-
-    /// One item that waits for another thread.
-    struct Parks(Arc<Pool>, std::sync::mpsc::Sender<Arc<Request>>);
-
-    impl Work for Parks {
-        fn about(&self) -> About {
-            About { items: 1, bytes: 8, finish_others: true, tuning: Tuning::default() }
-        }
-
-        fn pool(&self) -> &Arc<Pool> {
-            &self.0
-        }
-
-        fn run(&self, request: &Arc<Request>, _: u64) -> Outcome {
-            self.1.send(request.clone()).unwrap();
-            Outcome::Parked
+        fn run(&self, request: &Arc<Request>, item: u64) -> Outcome {
+            (self.run)(request, item)
         }
     }
 
@@ -543,7 +511,11 @@ mod tests {
         let (pool, ended) = (Pool::new(2), AtomicBool::new(false));
         let (sender, parked) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
-            let work = Arc::new(Parks(pool.clone(), sender));
+            let parks = move |request: &Arc<Request>, _| {
+                sender.send(request.clone()).unwrap();
+                Outcome::Parked
+            };
+            let work = Arc::new(Doing { pool: pool.clone(), items: 1, bytes: 8, run: parks });
             scope.spawn(|| {
                 run(work).unwrap();
                 ended.store(true, Ordering::SeqCst);
@@ -562,10 +534,22 @@ mod tests {
     fn every_piece_is_done_once_and_a_panic_in_one_is_an_error_of_the_item() {
         for threads in [1, 4] {
             for bad in [None, Some(20)] {
-                let grid = Grid::regular(Dims::from_slice(&[1])).unwrap();
-                let plan = Plan::new(&grid, &Selection::all(&[3]), &[8], 8).unwrap();
                 let done = Arc::new(AtomicUsize::new(0));
-                let result = run(Arc::new(Pieces { plan, pool: Pool::new(threads), bad, done: done.clone() }));
+                let all = done.clone();
+                let pieces = move |request: &Arc<Request>, _| {
+                    let local = AtomicUsize::new(0);
+                    request.for_each_parallel(50, &|i| {
+                        std::thread::sleep(std::time::Duration::from_micros(50));
+                        if bad == Some(i) {
+                            // Without the hook, which would print.
+                            std::panic::resume_unwind(Box::new("planted"));
+                        }
+                        local.fetch_add(1, Ordering::Relaxed);
+                    });
+                    all.fetch_add(local.into_inner(), Ordering::Relaxed);
+                    Outcome::Done(Ok(()))
+                };
+                let result = run(Arc::new(Doing { pool: Pool::new(threads), items: 3, bytes: 24, run: pieces }));
                 match bad {
                     None => assert_eq!((result.is_ok(), done.load(Ordering::Relaxed)), (true, 150)),
                     Some(_) => {
@@ -579,27 +563,6 @@ mod tests {
         }
     }
 
-    /// Items of which the first few fail.
-    struct Failing {
-        plan: Plan,
-        pool: Arc<Pool>,
-        failing: u64,
-    }
-
-    impl Work for Failing {
-        fn about(&self) -> About {
-            About { items: self.plan.items(), bytes: self.plan.bytes(), finish_others: true, tuning: Tuning::default() }
-        }
-
-        fn pool(&self) -> &Arc<Pool> {
-            &self.pool
-        }
-
-        fn run(&self, _: &Arc<Request>, item: u64) -> Outcome {
-            Outcome::Done(if item < self.failing { Err(err!(Range, "too large")) } else { Ok(()) })
-        }
-    }
-
     #[test]
     fn an_error_says_how_many_chunks_were_written() {
         let expected = [
@@ -608,27 +571,9 @@ mod tests {
             "too large (none of the 3 chunks was written)",
         ];
         for (failing, expected) in (1..).zip(expected) {
-            let grid = Grid::regular(Dims::from_slice(&[1])).unwrap();
-            let plan = Plan::new(&grid, &Selection::all(&[3]), &[8], 8).unwrap();
-            let e = run(Arc::new(Failing { plan, pool: Pool::new(1), failing })).unwrap_err();
+            let fail = move |_: &Arc<Request>, item| Outcome::Done(if item < failing { Err(err!(Range, "too large")) } else { Ok(()) });
+            let e = run(Arc::new(Doing { pool: Pool::new(1), items: 3, bytes: 24, run: fail })).unwrap_err();
             assert_eq!(e.message(), expected);
-        }
-    }
-
-    /// Items that fail, one after the other, with these kinds.
-    struct FailingAs(Vec<ErrorKind>, Arc<Pool>);
-
-    impl Work for FailingAs {
-        fn about(&self) -> About {
-            About { items: self.0.len() as u64, bytes: 8, finish_others: true, tuning: Tuning::default() }
-        }
-
-        fn pool(&self) -> &Arc<Pool> {
-            &self.1
-        }
-
-        fn run(&self, _: &Arc<Request>, item: u64) -> Outcome {
-            Outcome::Done(Err(Error::new(self.0[item as usize], format!("item {item}"))))
         }
     }
 
@@ -643,8 +588,10 @@ mod tests {
             (vec![State, Io], "item 0 "),
             (vec![Range, State, State], "item 1 "),
         ] {
-            let e = run(Arc::new(FailingAs(kinds.clone(), Pool::new(1)))).unwrap_err();
-            assert!(e.message().starts_with(told), "{kinds:?}: {e}");
+            let items = kinds.len() as u64;
+            let fail = move |_: &Arc<Request>, item| Outcome::Done(Err(Error::new(kinds[item as usize], format!("item {item}"))));
+            let e = run(Arc::new(Doing { pool: Pool::new(1), items, bytes: 8, run: fail })).unwrap_err();
+            assert!(e.message().starts_with(told), "{told}: {e}");
         }
     }
 }

@@ -438,29 +438,17 @@ pub fn may_wait() -> bool {
 mod tests {
     use super::super::footprint::COMPARED;
     use super::super::pool::Pool;
-    use super::super::request::{About, Outcome, Work};
+    use super::super::request::Outcome;
+    use super::super::request::tests::Doing;
     use super::*;
     use crate::limits::Dims;
-    use crate::store::Tuning;
-
-    struct Nothing(Arc<Pool>);
-
-    impl Work for Nothing {
-        fn about(&self) -> About {
-            About { items: 1, bytes: 1, finish_others: true, tuning: Tuning::default() }
-        }
-
-        fn pool(&self) -> &Arc<Pool> {
-            &self.0
-        }
-
-        fn run(&self, _: &Arc<Request>, _: u64) -> Outcome {
-            Outcome::Done(Ok(()))
-        }
-    }
 
     fn queued(footprints: Vec<Footprint>) -> Queued {
-        let request = Request::new(Arc::new(Nothing(Pool::new(1))), false, None);
+        let request = Request::new(
+            Arc::new(Doing { pool: Pool::new(1), items: 1, bytes: 1, run: |_: &Arc<Request>, _| Outcome::Done(Ok(())) }),
+            false,
+            None,
+        );
         Queued { request, place: Arc::new(QueuePlace::new(footprints)) }
     }
 
