@@ -28,6 +28,12 @@ impl Folder {
         LocalStore::open(&self.0.join("s"), true, sync).unwrap()
     }
 
+    fn with_store(sync: SyncMode) -> (Folder, LocalStore) {
+        let folder = Folder::new();
+        let store = folder.store(sync);
+        (folder, store)
+    }
+
     fn file(&self, key: &str) -> PathBuf {
         self.0.join("s").join(key)
     }
@@ -75,8 +81,7 @@ fn behaves_as_a_store_in_each_sync_mode() {
 #[test]
 fn behaves_as_a_store_where_files_cannot_be_renamed_exclusively() {
     for mode in MODES {
-        let folder = Folder::new();
-        let store = folder.store(mode);
+        let (_folder, store) = Folder::with_store(mode);
         store.no_rename_new.store(true, Ordering::Relaxed);
         crate::store::suite::check(&store);
     }
@@ -127,8 +132,7 @@ fn folders_whose_names_differ_in_bytes_that_are_no_text_are_different_places() {
 #[test]
 fn a_link_to_nothing_is_no_value_and_gives_way_to_one() {
     for (mode, exclusive) in MODES.into_iter().flat_map(|mode| [(mode, true), (mode, false)]) {
-        let folder = Folder::new();
-        let store = folder.store(mode);
+        let (folder, store) = Folder::with_store(mode);
         store.no_rename_new.store(!exclusive, Ordering::Relaxed);
         put(&store, "a", b"1").unwrap();
         symlink("nothing", folder.file("k")).unwrap();
@@ -143,8 +147,7 @@ fn a_link_to_nothing_is_no_value_and_gives_way_to_one() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_put_or_locked_below_a_link_to_nothing_says_so_at_once() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     put(&store, "k", b"1").unwrap();
     symlink("nowhere", folder.file("a")).unwrap();
     let calls: [(&str, &dyn Fn() -> Result<()>); 5] = [
@@ -187,8 +190,7 @@ fn a_lock_file_has_its_name_when_all_may_use_it_so_that_a_kill_keeps_nobody_out(
 
 #[test]
 fn who_may_write_in_a_folder_may_use_its_lock_file() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     let mode = |name: &str| std::fs::metadata(folder.file(name)).unwrap().mode() & 0o777;
     for (of_folder, often) in [(0o777, LockUse::Rare), (0o777, LockUse::Often), (0o775, LockUse::Rare), (0o755, LockUse::Rare)] {
         let name = format!("a{of_folder:o}{often:?}");
@@ -276,8 +278,7 @@ fn a_document_keeps_its_readers_whatever_the_store_has_put_before_it() {
 #[test]
 fn chunks_are_put_without_a_look_at_each_where_all_may_read_them() {
     for (sync, looks) in [(SyncMode::None, 0), (SyncMode::Each, 0), (SyncMode::Batch, 1)] {
-        let folder = Folder::new();
-        let store = folder.store(sync);
+        let (folder, store) = Folder::with_store(sync);
         put(&store, "c/0", b"1").unwrap();
         if std::fs::metadata(folder.file("c/0")).unwrap().mode() & 0o044 == 0o044 {
             assert_eq!(fault::count(Call::Stat, || put(&store, "c/1", b"1").unwrap()), looks, "{sync:?}");
@@ -345,8 +346,7 @@ fn the_user_of_a_folder_keeps_it_when_one_of_its_list_locks_or_replaces_somethin
 #[cfg(target_os = "linux")]
 #[test]
 fn a_look_finds_the_holder_by_a_lock_file_that_may_only_be_read_and_fails_where_it_may_not() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     put(&store, "d/k", b"1").unwrap();
     for name in ["..", "", "d"] {
         folder.allow(name, 0o755);
@@ -389,8 +389,7 @@ fn a_folder_that_is_immutable_or_only_appended_to_keeps_its_name_and_what_is_in_
 #[test]
 fn a_filter_of_system_calls_keeps_nothing_from_being_erased() {
     for (errno, goes) in [(libc::EPERM, true), (libc::ENOSYS, true), (libc::EACCES, false), (libc::EROFS, false)] {
-        let folder = Folder::new();
-        let store = folder.store(SyncMode::None);
+        let (folder, store) = Folder::with_store(SyncMode::None);
         ["d/zarr.json", "d/c/0"].iter().for_each(|key| put(&store, key, b"1").unwrap());
         let erased = fault::failing(Call::Access, 0, errno, || store.erase_prefix("d/"));
         assert_eq!((erased.is_ok(), folder.file("d").exists()), (goes, !goes), "{errno}");
@@ -401,8 +400,7 @@ fn a_filter_of_system_calls_keeps_nothing_from_being_erased() {
 #[test]
 fn each_folder_decides_who_may_read_a_document_that_is_new_in_it() {
     for sync in [SyncMode::None, SyncMode::Batch, SyncMode::Each] {
-        let folder = Folder::new();
-        let store = folder.store(sync);
+        let (folder, store) = Folder::with_store(sync);
         ["x/zarr.json", "y/zarr.json"].iter().for_each(|key| put(&store, key, b"1").unwrap());
         let (path, name) = (c_path(&folder.file("y")).unwrap(), c"system.posix_acl_default");
         let entries = [(1u16, 6u16), (4, 0), (32, 0)].map(|(tag, may)| [&tag.to_le_bytes()[..], &may.to_le_bytes(), &[255; 4]].concat());
@@ -511,8 +509,7 @@ fn a_folder_that_another_user_without_its_group_replaces_stays_open_to_all() {
 #[test]
 fn what_others_have_named_as_a_document_in_a_new_folder_is_not_given_away() {
     for (kind, is_kept) in [("link", true), ("second name", true), ("folder", true), ("document", false)] {
-        let folder = Folder::new();
-        let store = folder.store(SyncMode::None);
+        let (folder, store) = Folder::with_store(SyncMode::None);
         put(&store, "d/zarr.json", b"1").unwrap();
         std::fs::write(folder.file("secret"), "2").unwrap();
         folder.allow("d", 0o775);
@@ -721,8 +718,7 @@ fn a_folder_whose_name_may_not_go_is_emptied() {
 
 #[test]
 fn a_folder_that_another_process_removes_while_it_is_listed_is_erased_all_the_same() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (_folder, store) = Folder::with_store(SyncMode::None);
     // Each of the listings in turn: the look before, and those that empty the folders.
     for after in 0..3 {
         put(&store, "a/b/k", b"1").unwrap();
@@ -734,8 +730,7 @@ fn a_folder_that_another_process_removes_while_it_is_listed_is_erased_all_the_sa
 
 #[test]
 fn errors_of_the_system_name_the_store_and_the_file() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::Each);
+    let (folder, store) = Folder::with_store(SyncMode::Each);
     put(&store, "a/k", b"1").unwrap();
     let (other, fresh) = (folder.store(SyncMode::None), folder.store(SyncMode::None));
     let keys = |prefix: &str| store.list_keys(prefix, ListInto::Each(&mut |_| Ok(())));
@@ -817,8 +812,7 @@ fn a_failed_put_keeps_the_old_value_and_leaves_no_file() {
         case(Each, old, (Call::Rename, libc::EXDEV), io),
     ];
     for (i, Hit { mode, before, call, errno, kind }) in cases.into_iter().enumerate() {
-        let folder = Folder::new();
-        let store = folder.store(mode);
+        let (folder, store) = Folder::with_store(mode);
         put(&store, "d/other", b"1").unwrap();
         before.iter().for_each(|old| put(&store, "d/k", old).unwrap());
         store.flush().unwrap();
@@ -902,8 +896,7 @@ fn interrupted_and_short_transfers_go_on() {
 
 #[test]
 fn only_a_file_that_is_not_there_is_missing() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (_folder, store) = Folder::with_store(SyncMode::None);
     put(&store, "a/k", b"1").unwrap();
     for (errno, kind) in [
         (libc::EACCES, ErrorKind::Permission),
@@ -929,8 +922,7 @@ fn only_a_file_that_is_not_there_is_missing() {
 
 #[test]
 fn a_folder_or_pipe_in_the_place_of_a_value_is_an_error() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::Batch);
+    let (folder, store) = Folder::with_store(SyncMode::Batch);
     put(&store, "k/c/0", b"1").unwrap();
     let object = store.open("k/c").unwrap().unwrap();
     let mut buf = vec![0; 4];
@@ -960,8 +952,7 @@ fn a_folder_or_pipe_in_the_place_of_a_value_is_an_error() {
 
 #[test]
 fn keys_of_an_opened_folder_are_those_that_it_had_then() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     let get_in = |dir: &super::Folder, key: &str| {
         let mut value = Vec::new();
         store.open_in(dir, key).unwrap().map(|object| object.read_whole(&mut value, 10).map(|()| value)).transpose().unwrap()
@@ -987,8 +978,7 @@ fn keys_of_an_opened_folder_are_those_that_it_had_then() {
 
 #[test]
 fn hidden_files_are_not_listed() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     put(&store, "d/k", b"1").unwrap();
     for name in ["d/.ozarr-12-3-abc.tmp", "d/.ozarr.lock", "d/.ozarr.locks", "d/.ozarr-x", "d/.zarray", "d/.tmp"] {
         std::fs::write(folder.file(name), b"").unwrap();
@@ -1007,8 +997,7 @@ fn hidden_files_are_not_listed() {
 
 #[test]
 fn what_a_file_system_keeps_for_who_has_it_open_is_no_key() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     let kept = [".__smb0001", ".fuse_hidden0000000300000001", ".nfs000000000001a2b300000001"];
     let keys = [".fuse_hidden", ".nfs", ".nfs-mounts", "k"];
     put(&store, "d/k", b"1").unwrap();
@@ -1079,8 +1068,7 @@ fn a_folder_is_not_replaced_from_a_place_of_another_name_where_no_descriptor_is_
     use super::beside::run_of;
     let (mut refused, mut after) = (0, 0);
     loop {
-        let folder = Folder::new();
-        let store = folder.store(SyncMode::None);
+        let (folder, store) = Folder::with_store(SyncMode::None);
         put(&store, "d/k", b"1").unwrap();
         let few = fault::Fault { after, ..fail(Call::Open, libc::EMFILE) };
         let mut build = |new: SharedStore| {
@@ -1212,8 +1200,7 @@ fn a_folder_whose_erasing_fails_shows_none_of_its_keys() {
         // Folders with folders in them are listed by two calls each before anything goes.
         let looks = if prefix.is_empty() { 6 } else { 4 };
         for (call, after) in [(Call::Unlink, unlinks), (Call::List, looks + lists)] {
-            let folder = Folder::new();
-            let store = folder.store(SyncMode::Batch);
+            let (folder, store) = Folder::with_store(SyncMode::Batch);
             for key in ["g/x/zarr.json", "g/x/c/0", "g/y/zarr.json", "g/zarr.json"] {
                 put(&store, key, b"1").unwrap();
             }
@@ -1240,8 +1227,7 @@ fn what_a_file_system_does_not_list_in_a_renamed_folder_is_removed_by_its_new_na
     for times in [1, usize::MAX] {
         let mut told = 0;
         for after in 0.. {
-            let folder = Folder::new();
-            let store = folder.store(SyncMode::Batch);
+            let (folder, store) = Folder::with_store(SyncMode::Batch);
             ["g/x/c/0", "g/x/zarr.json", "g/zarr.json"].iter().for_each(|key| put(&store, key, b"1").unwrap());
             let (erased, unused) = fault::with(&[listing(after, times)], || store.erase_prefix("g/"));
             assert_eq!(store.keys("").unwrap(), [""; 0]);
@@ -1261,8 +1247,7 @@ fn what_a_file_system_does_not_list_in_a_renamed_folder_is_removed_by_its_new_na
 
 #[test]
 fn a_folder_that_another_process_removes_meanwhile_is_erased() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::Batch);
+    let (folder, store) = Folder::with_store(SyncMode::Batch);
     put(&store, "g/x/c/0", b"1").unwrap();
     let open = std::fs::File::open(folder.file("g/x")).unwrap();
     std::fs::remove_dir_all(folder.file("g/x")).unwrap();
@@ -1275,8 +1260,7 @@ fn a_folder_that_another_process_removes_meanwhile_is_erased() {
 
 #[test]
 fn a_folder_whose_document_cannot_be_erased_keeps_all_that_is_in_it() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::Batch);
+    let (folder, store) = Folder::with_store(SyncMode::Batch);
     let keys = ["g/.zarray", "g/0", "g/1", "g/x/.zgroup"];
     keys.iter().for_each(|key| put(&store, key, b"1").unwrap());
     let faults = [fault::fail(Call::Rename, libc::EBUSY), fault::Fault { after: 1, ..fault::fail(Call::Unlink, libc::EIO) }];
@@ -1293,8 +1277,7 @@ fn a_folder_whose_document_cannot_be_erased_keeps_all_that_is_in_it() {
 
 #[test]
 fn links_are_followed_to_read_and_list_but_not_to_erase() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     put(&store, "d/k", b"1").unwrap();
     let outside = folder.0.join("outside");
     std::fs::create_dir(&outside).unwrap();
@@ -1331,8 +1314,7 @@ fn folders_that_are_missing_as_those_before_cost_no_call_that_fails() {
         ("f/k", 1, 1),
     ];
     for call in [Call::Mkdir, Call::Open] {
-        let folder = Folder::new();
-        let store = folder.store(SyncMode::None);
+        let (folder, store) = Folder::with_store(SyncMode::None);
         put(&store, "a/c/0/0/k", b"1").unwrap();
         std::fs::create_dir(folder.file("there")).unwrap();
         for (key, makes, opens) in puts {
@@ -1356,8 +1338,7 @@ fn syncs(f: impl FnOnce()) -> usize {
 
 #[test]
 fn each_mode_syncs_what_it_promises() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     assert_eq!(syncs(|| put(&store, "n/k", b"1").unwrap()), 0);
     assert_eq!(syncs(|| store.flush().unwrap()), 0);
 
@@ -1392,8 +1373,7 @@ fn a_folder_that_cannot_be_opened_to_sync_it_is_synced_later() {
     for (name, act) in acts {
         let mut met = 0;
         for after in 0..6 {
-            let folder = Folder::new();
-            let store = folder.store(SyncMode::Each);
+            let (_folder, store) = Folder::with_store(SyncMode::Each);
             put(&store, "a/k", b"1").unwrap();
             let (done, unused) = fault::with(&[Fault { after, ..fail(Call::Open, libc::EMFILE) }], || act(&store));
             if unused > 0 {
@@ -1430,8 +1410,7 @@ fn folders_that_a_call_made_in_vain_are_synced_by_the_one_that_succeeds() {
     ];
     for (why, act, faults) in cases {
         for mode in [SyncMode::Batch, SyncMode::Each] {
-            let folder = Folder::new();
-            let store = folder.store(mode);
+            let (folder, store) = Folder::with_store(mode);
             ["x/k", "k"].iter().for_each(|key| put(&store, key, b"1").unwrap());
             store.flush().unwrap();
             let (_, unused) = fault::with(&faults, || act(&store, &folder.file("k")));
@@ -1457,8 +1436,7 @@ fn what_takes_the_place_of_an_erased_value_is_durable_before_it_has_the_name() {
     let staged = |store: &LocalStore, key: &str| stage_and_publish(store, key, b"2").unwrap();
     for (how, erase, key) in cases {
         for absent in [false, true] {
-            let folder = Folder::new();
-            let store = folder.store(SyncMode::Batch);
+            let (_folder, store) = Folder::with_store(SyncMode::Batch);
             ["a/b/k", "a/b/l", "k", "other/k"].iter().for_each(|key| put(&store, key, b"1").unwrap());
             store.flush().unwrap();
             erase(&store);
@@ -1481,8 +1459,7 @@ fn what_takes_the_place_of_an_erased_value_is_durable_before_it_has_the_name() {
 
 #[test]
 fn erased_keys_are_remembered_until_a_flush_has_gone_well() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::Batch);
+    let (_folder, store) = Folder::with_store(SyncMode::Batch);
     put(&store, "k", b"1").unwrap();
     store.flush().unwrap();
     assert!(store.erase("k").unwrap());
@@ -1500,8 +1477,7 @@ fn erased_keys_are_remembered_until_a_flush_has_gone_well() {
 #[test]
 fn a_key_of_which_it_is_asked_has_its_value_synced_before_it_has_its_name() {
     for (mode, first) in [(SyncMode::None, 0), (SyncMode::Batch, 1), (SyncMode::Each, 2)] {
-        let folder = Folder::new();
-        let store = folder.store(mode);
+        let (_folder, store) = Folder::with_store(mode);
         put(&store, "other", b"1").unwrap();
         store.sync_first("k").unwrap();
         assert_eq!(syncs(|| store.put("k", &[b"1"], Condition::Absent).unwrap()), first, "{mode:?}");
@@ -1514,8 +1490,7 @@ fn a_key_of_which_it_is_asked_has_its_value_synced_before_it_has_its_name() {
 
 #[test]
 fn new_keys_are_synced_early_when_there_are_too_many() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::Batch);
+    let (_folder, store) = Folder::with_store(SyncMode::Batch);
     put(&store, "a", b"1").unwrap();
     for i in 1..MAX_UNSYNCED - 1 {
         store.durability.remember(&format!("erased meanwhile/{i}"), FileId::default());
@@ -1527,8 +1502,7 @@ fn new_keys_are_synced_early_when_there_are_too_many() {
 
 #[test]
 fn a_failed_sync_is_reported_for_ever_and_not_tried_again() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::Batch);
+    let (_folder, store) = Folder::with_store(SyncMode::Batch);
     for key in ["a", "b", "c"] {
         put(&store, key, b"1").unwrap();
     }
@@ -1544,8 +1518,7 @@ fn a_failed_sync_is_reported_for_ever_and_not_tried_again() {
 fn what_cannot_be_opened_to_be_synced_is_synced_by_the_next_flush() {
     // The file, its folder, and the root.
     for after in 0..3 {
-        let folder = Folder::new();
-        let store = folder.store(SyncMode::Batch);
+        let (_folder, store) = Folder::with_store(SyncMode::Batch);
         put(&store, "a/k", b"1").unwrap();
         let e = fault::with(&[Fault { after, ..fail(Call::Open, libc::EMFILE) }], || store.flush()).0.unwrap_err();
         assert_eq!((e.kind(), e.key().is_some()), (ErrorKind::TooManyFiles, true), "open {after}");
@@ -1556,8 +1529,7 @@ fn what_cannot_be_opened_to_be_synced_is_synced_by_the_next_flush() {
 #[test]
 fn folders_are_synced_after_files_and_the_deepest_first() {
     for (nth, key) in ["a/b/c/k", "a/b/c/", "a/b/", "a/", "/"].into_iter().enumerate() {
-        let folder = Folder::new();
-        let store = folder.store(SyncMode::Batch);
+        let (_folder, store) = Folder::with_store(SyncMode::Batch);
         put(&store, "a/b/c/k", b"1").unwrap();
         let e = fault::with(&[Fault { after: nth, ..fail(Call::Sync, libc::EIO) }], || store.flush()).0.unwrap_err();
         assert_eq!(e.key(), Some(key), "sync {nth}");
@@ -1566,8 +1538,7 @@ fn folders_are_synced_after_files_and_the_deepest_first() {
 
 #[test]
 fn a_folder_that_cannot_be_synced_counts_as_synced() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::Each);
+    let (_folder, store) = Folder::with_store(SyncMode::Each);
     put(&store, "k", b"1").unwrap();
     let folder_fails = |errno| [Fault { after: 1, ..fail(Call::Sync, errno) }];
     assert_eq!(fault::with(&folder_fails(libc::EINVAL), || put(&store, "k", b"2").is_ok()), (true, 0));
@@ -1580,8 +1551,7 @@ fn a_folder_that_cannot_be_synced_counts_as_synced() {
 fn a_file_that_was_replaced_is_known_where_removed_files_keep_a_name_while_they_are_open() {
     for keeps in [false, true] {
         for is_erased in [false, true] {
-            let folder = Folder::new();
-            let store = folder.store(SyncMode::None);
+            let (folder, store) = Folder::with_store(SyncMode::None);
             let open = || store.open("k").unwrap().unwrap();
             put(&store, "k", b"1").unwrap();
             let old = open();
@@ -1610,8 +1580,7 @@ fn a_file_that_was_replaced_is_known_where_removed_files_keep_a_name_while_they_
 fn without_exclusive_rename_a_link_or_a_look_takes_its_place() {
     for (mode, refusal) in MODES.into_iter().flat_map(|mode| [(mode, libc::EINVAL), (mode, libc::EPERM)]) {
         for no_link in [None, Some(libc::EPERM), Some(libc::EIO), Some(libc::ENOENT)] {
-            let folder = Folder::new();
-            let store = folder.store(mode);
+            let (folder, store) = Folder::with_store(mode);
             let mut faults = vec![fail(Call::RenameNew, refusal)];
             faults.extend(no_link.map(|errno| fail(Call::Rename, errno)));
             let (result, unused) = fault::with(&faults, || store.put("k", &[b"1"], Condition::Absent));
@@ -1751,8 +1720,7 @@ fn a_lock_file_that_was_made_for_a_refused_lock_goes_unless_it_was_replaced() {
 
 #[test]
 fn failures_and_signals_while_locking_are_no_lack_of_locks() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     std::fs::create_dir_all(folder.file("d")).unwrap();
     let lock = |errno| fault::with(&[fail(Call::Lock, errno)], || store.lock_key("d/", "d/k", LockUse::Rare)).0;
     assert_eq!(lock(libc::EIO).err().unwrap().kind(), ErrorKind::Io);
@@ -1792,8 +1760,7 @@ fn a_key_has_one_lock_whichever_folder_above_it_a_store_begins_in() {
 
 #[test]
 fn a_lock_file_goes_with_the_last_lock_or_with_the_store() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     let lock = |store: &LocalStore, key: &str, often| store.lock_key("d/", key, often).unwrap().unwrap();
     let (one, two) = (lock(&store, "d/a", LockUse::Rare), lock(&store, "d/b", LockUse::Rare));
     assert_eq!(folder.names("d"), [LOCK_NAME]);
@@ -1882,8 +1849,7 @@ fn a_look_finds_whoever_holds_a_lock_and_leaves_nothing() {
 
 #[test]
 fn a_lock_file_that_a_copy_by_links_has_too_stays_usable_in_both() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     ["d/k", "copy/k"].iter().for_each(|key| put(&store, key, b"1").unwrap());
     drop(store.lock_key("d/", "d/k", LockUse::Often).unwrap());
     std::fs::hard_link(folder.file("d").join(LOCK_NAME), folder.file("copy").join(LOCK_NAME)).unwrap();
@@ -1899,8 +1865,7 @@ fn a_lock_file_that_a_copy_by_links_has_too_stays_usable_in_both() {
 
 #[test]
 fn a_lock_on_an_erased_lock_file_is_taken_again_on_the_new_one() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     let first = store.lock_key("", "k", LockUse::Rare).unwrap().unwrap();
     std::thread::scope(|scope| {
         let second = scope.spawn(|| {
@@ -1917,8 +1882,7 @@ fn a_lock_on_an_erased_lock_file_is_taken_again_on_the_new_one() {
 
 #[test]
 fn values_of_every_size_around_the_buffer_are_read_whole() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (_folder, store) = Folder::with_store(SyncMode::None);
     for len in [0, 1, FIRST_READ - 1, FIRST_READ, FIRST_READ + 1, 2 * FIRST_READ, 5 * FIRST_READ + 3] {
         let bytes: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
         put(&store, "k", &bytes).unwrap();
@@ -1936,8 +1900,7 @@ fn values_of_every_size_around_the_buffer_are_read_whole() {
 
 #[test]
 fn a_value_that_fits_the_buffer_costs_no_stat_and_one_of_known_length_one_read() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (_folder, store) = Folder::with_store(SyncMode::None);
     put(&store, "k", &[7; 5000]).unwrap();
     let one_read =
         [Fault { after: 1, ..fail(Call::Read, libc::EIO) }, fail(Call::Stat, libc::EIO), Fault { after: 1, ..fail(Call::Open, libc::EIO) }];
@@ -1991,8 +1954,7 @@ fn a_listing_has_each_name_that_is_there_all_the_time_while_others_replace_files
 
 #[test]
 fn a_folder_that_nobody_changes_is_listed_once_and_looked_at_once() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (_folder, store) = Folder::with_store(SyncMode::None);
     ["a/b/k", "a/k", "k"].iter().for_each(|key| put(&store, key, b"1").unwrap());
     std::thread::sleep(std::time::Duration::from_millis(40));
     let each = || store.list_keys("", ListInto::Each(&mut |_| Ok(()))).unwrap();
@@ -2004,8 +1966,7 @@ fn a_folder_that_nobody_changes_is_listed_once_and_looked_at_once() {
 
 #[test]
 fn only_file_systems_of_this_machine_tell_by_the_links_of_a_folder_that_none_is_in_it() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     put(&store, "a/k", b"1").unwrap();
     let looks = |local| fault::on_file_systems(local, || fault::count(Call::Open, || store.check_erase("a/").unwrap()));
     let tells = std::fs::metadata(folder.file("a")).unwrap().nlink() == 2;
@@ -2014,8 +1975,7 @@ fn only_file_systems_of_this_machine_tell_by_the_links_of_a_folder_that_none_is_
 
 #[test]
 fn a_link_that_was_made_though_the_call_says_that_the_name_is_taken_counts() {
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     put(&store, "taken", b"1").unwrap();
     let root = store.root().unwrap().unwrap();
     // Without numbers of files, or where all have the same one, none of two names is one of the other.
@@ -2041,8 +2001,7 @@ fn a_link_that_was_made_though_the_call_says_that_the_name_is_taken_counts() {
 #[test]
 fn a_folder_that_a_killed_writer_put_aside_is_kept_until_its_name_is_taken_and_replaced_again() {
     use super::beside::{Purpose, place_of};
-    let folder = Folder::new();
-    let store = folder.store(SyncMode::None);
+    let (folder, store) = Folder::with_store(SyncMode::None);
     put(&store, "k", b"1").unwrap();
     let mut aside = place_of(&folder.file("a"), Purpose::Replaced).unwrap().unwrap().into_os_string();
     aside.push(".tmp");

@@ -39,10 +39,16 @@ pub(super) fn writer(path: &Path) -> ZipStore {
     ZipStore::open(path, true, SyncMode::None).unwrap()
 }
 
-/// A new archive in a folder of its own.
-pub(super) fn new_archive() -> (Folder, PathBuf, ZipStore) {
+/// The path of an archive, which is not there yet, in a folder of its own.
+pub(super) fn named_archive() -> (Folder, PathBuf) {
     let folder = Folder::new();
     let path = folder.file("x.zip");
+    (folder, path)
+}
+
+/// A new archive in a folder of its own.
+pub(super) fn new_archive() -> (Folder, PathBuf, ZipStore) {
+    let (folder, path) = named_archive();
     let store = writer(&path);
     (folder, path, store)
 }
@@ -404,8 +410,7 @@ fn an_archive_keeps_its_comment() {
 
 #[test]
 fn one_writer_has_the_file() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (folder, path) = named_archive();
     let shared = |path: &Path, writable| open_shared(path, writable, SyncMode::None).unwrap();
     let a = shared(&path, true);
     let b = shared(&folder.file("./x.zip"), true);
@@ -492,8 +497,7 @@ fn an_archive_is_one_by_each_of_its_names_before_and_after_it_is_made() {
 
 #[test]
 fn while_the_first_put_makes_the_file_who_opens_the_archive_keeps_no_one_else_from_the_gate() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let store = Arc::new(writer(&path));
     assert!(shared::open_already(&path, Some(&store)).unwrap().is_none());
     // What a first put has until the file is there, which it needs the gate for.
@@ -517,8 +521,7 @@ fn while_the_first_put_makes_the_file_who_opens_the_archive_keeps_no_one_else_fr
 #[test]
 fn threads_that_begin_with_one_archive_share_it() {
     for round in 0..20 {
-        let folder = Folder::new();
-        let path = folder.file("x.zip");
+        let (_folder, path) = named_archive();
         let begin = &|i: usize| {
             let store = open_shared(&path, true, SyncMode::Batch).unwrap();
             put(&*store, &i.to_string(), b"1");
@@ -534,8 +537,7 @@ fn threads_that_begin_with_one_archive_share_it() {
 
 #[test]
 fn a_thread_that_opens_an_archive_waits_until_the_last_handle_of_others_is_gone() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let shared = |writable| open_shared(&path, writable, SyncMode::None).unwrap();
     let store = shared(true);
     (0..2000).for_each(|i| put(&*store, &format!("f/{i}"), b"1"));
@@ -558,8 +560,7 @@ fn a_thread_that_opens_an_archive_waits_until_the_last_handle_of_others_is_gone(
 
 #[test]
 fn an_archive_that_another_program_replaced_is_read_anew_while_a_handle_is_open() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (folder, path) = named_archive();
     let shared = |writable| open_shared(&path, writable, SyncMode::None).unwrap();
     for first in [None, Some(b"1")] {
         let _ = std::fs::remove_file(&path);
@@ -583,8 +584,7 @@ fn an_archive_that_another_program_replaced_is_read_anew_while_a_handle_is_open(
 
 #[test]
 fn what_another_program_appends_meanwhile_is_not_written_over() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (folder, path) = named_archive();
     let shared = || open_shared(&path, true, SyncMode::None).unwrap();
     for (before, after) in [(false, true), (true, true), (true, false)] {
         let _ = std::fs::remove_file(&path);
@@ -643,8 +643,7 @@ fn what_was_put_into_an_archive_that_is_gone_by_then_is_not_said_to_be_stored() 
 
 #[test]
 fn where_the_file_cannot_be_looked_at_it_is_not_said_to_be_gone_and_its_store_is_shared_on() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let shared = || open_shared(&path, true, SyncMode::None);
     let blind = fault::Fault { times: 1000, ..fault::fail(Call::Stat, libc::EIO) };
     let store = shared().unwrap();
@@ -664,8 +663,7 @@ fn where_the_file_cannot_be_looked_at_it_is_not_said_to_be_gone_and_its_store_is
 
 #[test]
 fn a_child_of_fork_reads_and_never_writes() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let store = open_shared(&path, true, SyncMode::None).unwrap();
     put(&*store, "k", b"1");
     let before = std::fs::read(&path).unwrap();
@@ -814,8 +812,7 @@ fn what_was_refused_when_it_was_written_already_is_no_entry_to_a_repair() {
 
 #[test]
 fn a_directory_that_an_entry_took_the_place_of_is_put_back_where_no_newer_one_can_be_written() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let full = fault::fail(Call::Write, libc::ENOSPC);
     for opened_again in [false, true] {
         let mut store = writer(&path);
@@ -1012,8 +1009,7 @@ fn the_strictest_options_of_its_handles_hold_for_an_archive() {
             store.flush().unwrap();
         })
     };
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let first = open_shared(&path, true, options(SyncMode::None, LockMode::None)).unwrap();
     let (done, left) = fault::with(&[fault::fail(Call::Lock, libc::ENOLCK)], || first.put("k", &[b"0"], Condition::None));
     assert_eq!((done.is_ok(), left, syncs(&*first), first.capabilities().lock_refused), (true, 0, 0, 0));
@@ -1058,8 +1054,7 @@ fn an_archive_whose_flush_failed_is_the_one_from_before() {
 
 #[test]
 fn a_new_archive_whose_first_entry_failed_is_none() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let full = fault::fail(Call::Write, libc::ENOSPC);
     for after in 0..2 {
         let store = writer(&path);
@@ -1078,8 +1073,7 @@ fn a_new_archive_whose_first_entry_failed_is_none() {
 fn no_archive_becomes_too_large_to_be_opened_again() {
     // By the number of its entries, and by the bytes of their records.
     for most in [DirectorySize { count: 4, ..MOST }, DirectorySize { bytes: 4 * (CENTRAL_LEN as u64 + MOST_EXTRA + 2), ..MOST }] {
-        let folder = Folder::new();
-        let path = folder.file("x.zip");
+        let (_folder, path) = named_archive();
         let opened = || {
             let mut store = writer(&path);
             store.append.as_mut().unwrap().most = most;
@@ -1104,8 +1098,7 @@ fn no_archive_becomes_too_large_to_be_opened_again() {
 
 #[test]
 fn archives_of_65535_entries_and_more_are_counted_in_zip64() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let mut there = 0;
     for entries in [65_534, 65_535, 65_536] {
         let store = writer(&path);

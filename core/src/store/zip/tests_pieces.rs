@@ -1,7 +1,7 @@
 //! Tests of values that come in pieces: what waits beside the archive, and what is left of it.
 
 use super::repair::repair;
-use super::tests::{Folder, content, keys, put, reader};
+use super::tests::{Folder, content, keys, named_archive, put, reader};
 use super::value::MOST_WAITING;
 use super::*;
 use crate::error::ErrorKind;
@@ -89,8 +89,7 @@ fn what_is_given_up_half_way_leaves_nothing() {
 
 #[test]
 fn a_failed_piece_or_publication_leaves_what_was_there() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let store = shared(&path);
     put(&*store, "k", b"1");
     store.flush().unwrap();
@@ -133,8 +132,7 @@ fn a_failed_piece_or_publication_leaves_what_was_there() {
 #[test]
 fn where_the_folder_takes_no_file_the_value_waits_in_memory() {
     for errno in [libc::EACCES, libc::EPERM, libc::EROFS, libc::EDQUOT] {
-        let folder = Folder::new();
-        let path = folder.file("x.zip");
+        let (_folder, path) = named_archive();
         let store = shared(&path);
         put(&*store, "a", b"1");
         let value = bytes(MANY);
@@ -148,8 +146,7 @@ fn where_the_folder_takes_no_file_the_value_waits_in_memory() {
 
 #[test]
 fn an_archive_whose_writer_dies_before_or_while_a_value_is_published_has_the_old_one() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (folder, path) = named_archive();
     let store = shared(&path);
     let (old, new) = (bytes(MOST_WAITING), bytes(MANY));
     put(&*store, "k", &old);
@@ -172,8 +169,7 @@ fn an_archive_whose_writer_dies_before_or_while_a_value_is_published_has_the_old
 
 #[test]
 fn threads_stage_and_put_and_flush_at_the_same_time() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let store = shared(&path);
     std::thread::scope(|scope| {
         for i in 0..3 {
@@ -217,8 +213,7 @@ fn in_child(child: impl FnOnce() -> bool) -> bool {
 
 #[test]
 fn a_child_of_fork_leaves_what_waits_to_its_parent() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let store = shared(&path);
     let value = bytes(MANY);
     let mut waiting = staged(&store, "k", &value[..MANY - 5], MOST_WAITING).unwrap();
@@ -241,8 +236,7 @@ fn a_child_of_fork_leaves_what_waits_to_its_parent() {
 
 #[test]
 fn what_a_killed_process_left_that_made_a_file_goes_with_the_next() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     let value = bytes(MANY);
     let left = in_child(|| {
         let store = shared(&path);
@@ -282,8 +276,7 @@ fn what_waits_by_a_descriptor_that_is_another_files_by_now_is_not_put() {
 
 #[test]
 fn an_archive_that_opens_for_reading_at_the_second_try_is_looked_at_again() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
+    let (_folder, path) = named_archive();
     put(&*shared(&path), "a", b"1");
     let (opened, left) = fault::with(&[fail(Call::Open, libc::EIO)], || open_shared(&path, false, SyncMode::None));
     let reader = opened.unwrap();
