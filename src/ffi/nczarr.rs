@@ -13,7 +13,7 @@ use super::status::ozarr_status;
 use super::strings::{position, put_optional, put_text};
 use super::types::{ozarr_array, ozarr_group, ozarr_node};
 use crate::error::{bail, err};
-use crate::node::{NcType, Node};
+use crate::node::NcType;
 use std::ffi::c_char;
 
 /// Gets the version in the superblock of a root that NCZarr wrote (`"2.0.0"`), or an empty string.
@@ -122,10 +122,7 @@ pub unsafe extern "C" fn ozarr_attr_nc_type(
     len: *mut usize,
 ) -> ozarr_status {
     entry!("ozarr_attr_nc_type", nodes(node), texts(name), {
-        let found = match &node {
-            Node::Array(array) => array.nc_attribute_type(name)?,
-            Node::Group(group) => group.nc_attribute_type(name)?,
-        };
+        let found = node.nc_attribute_type(name)?;
         // SAFETY: room as is said, by the function's contract.
         unsafe { put_type(found.as_ref(), buf, cap, len) }
     })

@@ -118,7 +118,8 @@ impl Model {
         let record = record.as_str().and_then(|text| json::parse_text(text).ok()).unwrap_or(record);
         self.classic |= path.is_empty() && record.get("classic").and_then(Value::as_bool) == Some(true);
         self.recorded_dims(group, &record, into)?;
-        let types = |name: &str| recorded_type(&record, name).or_else(|| of_nczarr(&group.nc_attribute_type(name).ok()??));
+        let types =
+            |name: &str| recorded_type(&record, name).or_else(|| of_nczarr(&Node::Group(group.clone()).nc_attribute_type(name).ok()??));
         into.attributes = read(&group.attributes().shown()?, &types, None);
         let nczarr = nczarr_group(group, &all);
         let children = below.get(path).map(Vec::as_slice).unwrap_or_default();
@@ -206,7 +207,7 @@ impl Model {
             }
         }
         let recorded = |name: &str| recorded_type(record, name).or_else(|| is_of_enumeration(record, name).then_some(nc));
-        let types = |name: &str| recorded(name).or_else(|| of_nczarr(&array.nc_attribute_type(name).ok()??));
+        let types = |name: &str| recorded(name).or_else(|| of_nczarr(&Node::Array(array.clone()).nc_attribute_type(name).ok()??));
         let mut attributes = read(&array.attributes().shown()?, &types, Some(nc));
         add_fill(&array, nc, record, &mut attributes);
         add_meaning_of_times(array.data_type(), &mut attributes);

@@ -12,7 +12,7 @@ use crate::metadata::{Format, Map, Value, json, v2};
 use crate::node::listed_lengths::Lengths;
 use crate::node::trail::Trail;
 use crate::node::v2_changes::{Look, V2Changes};
-use crate::node::{Array, Attributes, Group, Node, Store, document, lookup, path, together, upkeep};
+use crate::node::{Array, Group, Node, Store, document, lookup, path, together, upkeep};
 use crate::platform::libc;
 use crate::sort::sort_by;
 use crate::store::get;
@@ -57,14 +57,14 @@ impl KeyPart {
     }
 
     /// Attributes first, then the node's own document, newer names before older ones, then the objects (NZ-01).
-    pub(super) fn find(self, node: &impl NcNode) -> Result<Option<Map>> {
+    pub(super) fn find(self, node: &Node) -> Result<Option<Map>> {
         if let Some(found) = self.of(&*node.attributes().view()?) {
             return Ok(Some(found.clone()));
         }
         if node.format() != Format::V2 {
             return Ok(None);
         }
-        let document = readable(json::parse_object(node.document()?.as_bytes(), usize::MAX))?;
+        let document = readable(json::parse_object(node.metadata_json()?.as_bytes(), usize::MAX))?;
         if let Some(found) = document.as_ref().and_then(|document| self.of(document)) {
             return Ok(Some(found.clone()));
         }
@@ -90,52 +90,16 @@ fn object(store: &Store, key: &str) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// The methods that arrays and groups share here.
-pub(super) trait NcNode {
-    fn store(&self) -> &Store;
-    fn path(&self) -> &str;
-    fn format(&self) -> Format;
-    fn document(&self) -> Result<String>;
-    fn attributes(&self) -> &Attributes;
-}
-
-macro_rules! nodes {
-    ($($t:ty)*) => { $(impl NcNode for $t {
-        fn store(&self) -> &Store {
-            self.store()
-        }
-        fn path(&self) -> &str {
-            self.path()
-        }
-        fn format(&self) -> Format {
-            self.format()
-        }
-        fn document(&self) -> Result<String> {
-            self.metadata_json()
-        }
-        fn attributes(&self) -> &Attributes {
-            self.attributes()
-        }
-    })* };
-}
-
-nodes!(Array Group);
-
 impl Group {
     /// The dimensions that the group itself defines, where netCDF-C wrote it: also those that no array has. `None` for pure Zarr.
     pub fn nc_dimensions(&self) -> Result<Option<Vec<NcDimension>>> {
-        KeyPart::Group.find(self)?.map(|group| dimensions_of(&group)).transpose()
+        KeyPart::Group.find(&Node::Group(self.clone()))?.map(|group| dimensions_of(&group)).transpose()
     }
 
     /// The version in the superblock, which only the root of an NCZarr hierarchy has (NZ-02).
     pub fn nc_version(&self) -> Result<Option<String>> {
         let text = |block: &Map| Some(block.get("version").or_else(|| block.get("nczarr_version"))?.as_str()?.to_string());
-        Ok(KeyPart::Superblock.find(self)?.map(|block| text(&block).unwrap_or_default()))
-    }
-
-    /// The type that netCDF has for an attribute; `None` where that is not said.
-    pub fn nc_attribute_type(&self, name: &str) -> Result<Option<NcType>> {
-        attribute_type(self, name)
+        Ok(KeyPart::Superblock.find(&Node::Group(self.clone()))?.map(|block| text(&block).unwrap_or_default()))
     }
 
     /// Defines a dimension of the group for netCDF, or changes one: in a hierarchy of version 2.
@@ -144,7 +108,7 @@ impl Group {
         if self.format() != Format::V2 {
             bail!(Unsupported, "dimensions of NCZarr are written for zarr_format 2, {} has 3", path::display(self.path()));
         }
-        let mut group = KeyPart::Group.find(self)?.unwrap_or_default();
+        let mut group = KeyPart::Group.find(&Node::Group(self.clone()))?.unwrap_or_default();
         let mut all = dimensions_of(&group)?;
         all.retain(|d| d.name != name);
         push(&mut all, NcDimension { name: name.into(), length, is_unlimited })?;
@@ -167,11 +131,6 @@ impl Array {
             }
             _ => None,
         })
-    }
-
-    /// The type that netCDF has for an attribute; `None` where that is not said.
-    pub fn nc_attribute_type(&self, name: &str) -> Result<Option<NcType>> {
-        attribute_type(self, name)
     }
 
     /// Stores the fill value of bytes as the text itself, for which netCDF-C takes it, where zarr-python understands it so, too (NZ-13). That comes
@@ -199,9 +158,12 @@ impl Array {
     }
 }
 
-fn attribute_type(node: &impl NcNode, name: &str) -> Result<Option<NcType>> {
-    let types = KeyPart::Attributes.find(node)?.and_then(|all| all.get("types").cloned());
-    Ok(types.as_ref().and_then(|types| NcType::parse(types.get(name)?.as_str()?)))
+impl Node {
+    /// The type that netCDF has for an attribute; `None` where that is not said.
+    pub fn nc_attribute_type(&self, name: &str) -> Result<Option<NcType>> {
+        let types = KeyPart::Attributes.find(self)?.and_then(|all| all.get("types").cloned());
+        Ok(types.as_ref().and_then(|types| NcType::parse(types.get(name)?.as_str()?)))
+    }
 }
 
 /// Writes NCZarr's keys for a whole hierarchy of version 2, or brings them up to date: what netCDF-C walks by. Dimensions that are
@@ -217,7 +179,7 @@ pub(in crate::node) fn write(store: &Store, tolerant: bool) -> Result<()> {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NodeKind) => return Ok(()),
         Err(e) => return Err(e),
     };
-    if tolerant && KeyPart::Superblock.find(&root)?.is_none() {
+    if tolerant && KeyPart::Superblock.find(&Node::Group(root.clone()))?.is_none() {
         return Ok(());
     }
     let nodes = root.read_children().and_then(|read| root.open_read(read))?;
@@ -268,10 +230,8 @@ impl Keys<'_> {
             let any_thread = some.iter().all(|(node, ..)| if let Node::Array(array) = node { array.any_thread() } else { true });
             together::for_each(self.store, any_thread, some, |(node, parts, recorded)| {
                 let _help = Look::help(self.store.v2_changed());
-                match node {
-                    Node::Array(array) => put(array, parts, recorded.take(), Some(array)).and_then(|()| array.put_text_fill()),
-                    Node::Group(group) => put(group, parts, recorded.take(), None),
-                }
+                put(node, parts, recorded.take())?;
+                if let Node::Array(array) = node { array.put_text_fill() } else { Ok(()) }
             })
         })
     }
@@ -405,14 +365,14 @@ impl Scope<'_, '_> {
 
 /// Sets parts of a node's keys, and the types of all its attributes with them, in one write and only if something changes. `recorded`: the types that
 /// libozarr_netcdf reads, which count more than those in the keys.
-fn put(node: &impl NcNode, parts: &[(KeyPart, Value)], recorded: Option<Map>, array: Option<&Array>) -> Result<()> {
+fn put(node: &Node, parts: &[(KeyPart, Value)], recorded: Option<Map>) -> Result<()> {
     let types = match recorded {
         Some(recorded) => Types::Recorded(recorded),
         None => Types::Known(KeyPart::Attributes.find(node)?.and_then(|all| all.get("types")?.as_object().cloned()).unwrap_or_default()),
     };
     let old = node.attributes().all()?;
     let mut all = old.clone();
-    let fill_type = array.map(Array::type_text).transpose()?;
+    let fill_type = if let Node::Array(array) = node { Some(array.type_text()?) } else { None };
     set_parts(&mut all, parts, &types, fill_type.as_deref());
     // Consolidated metadata may be behind: other attributes are those that are stored.
     if all == old { Ok(()) } else { node.attributes().edit(&|all| set_parts(all, parts, &types, fill_type.as_deref())) }
@@ -500,8 +460,10 @@ mod tests {
             let array = Array::open(&store, "t").unwrap();
             assert_eq!(array.dimension_names().unwrap(), [Some("time".to_string()), Some("x".to_string())], "{documents:?}");
             assert_eq!(array.nczarr().unwrap().unwrap().dimensions, ["/time", "/x"]);
-            let names: Vec<_> =
-                ["units", "n", "j", "s", "none"].iter().map(|n| array.nc_attribute_type(n).unwrap().map(|t| t.name())).collect();
+            let names: Vec<_> = ["units", "n", "j", "s", "none"]
+                .iter()
+                .map(|n| Node::Array(array.clone()).nc_attribute_type(n).unwrap().map(|t| t.name()))
+                .collect();
             let want = ["char", "int16", "json", "string"].map(|n| Some(n.to_string()));
             assert_eq!((&names[..4], &names[4]), (&want[..], &None));
             assert_eq!(root.attributes().names().unwrap(), Vec::<String>::new());
@@ -562,7 +524,8 @@ mod tests {
         assert_eq!((member(&g, "dimensions"), member(&g, "arrays")), (r#"{"y":5}"#.into(), r#"["u","w"]"#.into()));
         assert_eq!(Array::open(&again, "g/w").unwrap().nczarr().unwrap().unwrap().dimensions, ["/x", "/g/y"]);
         let t = Array::open(&again, "t").unwrap();
-        let types: Vec<_> = ["units", "n", "o"].iter().map(|n| t.nc_attribute_type(n).unwrap().unwrap().name()).collect();
+        let types: Vec<_> =
+            ["units", "n", "o"].iter().map(|n| Node::Array(t.clone()).nc_attribute_type(n).unwrap().unwrap().name()).collect();
         assert_eq!(types, ["char", "int64", "char"]);
         assert!(Array::open(&again, "s").unwrap().is_nc_scalar().unwrap());
 
@@ -616,12 +579,12 @@ mod tests {
         assert_eq!(dimensions(&store), want.map(|(name, length, is_unlimited)| (name.to_string(), length, is_unlimited)));
         assert_eq!(Array::open(&store, "g/w").unwrap().nczarr().unwrap().unwrap().dimensions, ["/x", "/time"]);
         let type_of =
-            |path: &str, name: &str| Array::open(&store, path).unwrap().nc_attribute_type(name).unwrap().map(|t| t.name()).unwrap();
+            |path: &str, name: &str| Node::open(&store, path).unwrap().nc_attribute_type(name).unwrap().map(|t| t.name()).unwrap();
         let names = ["m", "n", "large", "s", "nuls", "flags", "plain"];
         let check = |n: &str| assert_eq!(names.map(|name| type_of("t", name)), ["float32", n, "int64", "string", "char", "int64", "int64"]);
         check("int16");
         assert_eq!(type_of("o", "plain"), "int32");
-        assert_eq!(Group::open(&store, "").unwrap().nc_attribute_type("k").unwrap().unwrap().name(), "uint8");
+        assert_eq!(Node::open(&store, "").unwrap().nc_attribute_type("k").unwrap().unwrap().name(), "uint8");
         // Also of those that are set when the keys are there, and of which the record tells another type.
         let root = Group::open(&store, "").unwrap();
         for (value, recorded, name) in [(-7, r#""n": "short""#, "int16"), (5, r#""n": "byte""#, "int8"), (6, r#""other": "byte""#, "int64")]

@@ -4,8 +4,8 @@
 use super::nczarr::KeyPart;
 use crate::error::Result;
 use crate::metadata::{ArrayMeta, Format, Map, Value, v2};
-use crate::node::Array;
 use crate::node::listed_lengths::names_of;
+use crate::node::{Array, Node};
 
 /// The dimension of a variable that has none, as some readers see it (NZ-07).
 const SCALAR: &str = "_scalar_";
@@ -42,7 +42,7 @@ impl NcArray {
 impl Array {
     /// What netCDF-C wrote about the array; `None` for pure Zarr.
     pub fn nczarr(&self) -> Result<Option<NcArray>> {
-        Ok(KeyPart::Array.find(self)?.map(|array| NcArray::of(&array, &self.shape())))
+        Ok(KeyPart::Array.find(&Node::Array(self.clone()))?.map(|array| NcArray::of(&array, &self.shape())))
     }
 
     /// Whether netCDF sees a variable without dimensions (NZ-07).

@@ -1,12 +1,12 @@
 //! Brings NCZarr's keys up to date after some nodes were changed, in the time that these take: a program that adds records to many variables
 //! does not wait for the others.
 
-use super::nczarr::{KeyPart, Keys, NcNode, Scope};
+use super::nczarr::{KeyPart, Keys, Scope};
 use super::nczarr_group::{NcDimension, NcRecord, dimensions_of, dimensions_value};
 use crate::error::Result;
 use crate::limits::collect;
 use crate::metadata::{Format, Map, Value};
-use crate::node::{Array, Group, Node, Store, lookup, path};
+use crate::node::{Array, Attributes, Group, Node, Store, lookup, path};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A group with keys: these, its dimensions, which arrays may lengthen, and its record.
@@ -32,7 +32,7 @@ fn update_all(store: &Store, tolerant: bool, nodes: &BTreeSet<String>, keys: &mu
         }
         let Some(arrays) = open(store, &some, &mut groups)? else { return Ok(false) };
         let Some(root) = groups.get("") else { return Ok(false) };
-        if own_key(&root.group, KeyPart::Superblock)?.is_none() {
+        if own_key(root.group.attributes(), KeyPart::Superblock)?.is_none() {
             return Ok(false);
         }
         for node in some {
@@ -56,8 +56,8 @@ fn update_all(store: &Store, tolerant: bool, nodes: &BTreeSet<String>, keys: &mu
 }
 
 /// The key of a node in the form in which it is written.
-fn own_key(node: &impl NcNode, part: KeyPart) -> Result<Option<Map>> {
-    Ok(node.attributes().view()?.get(part.members()[0]).and_then(Value::as_object).cloned())
+fn own_key(attributes: &Attributes, part: KeyPart) -> Result<Option<Map>> {
+    Ok(attributes.view()?.get(part.members()[0]).and_then(Value::as_object).cloned())
 }
 
 /// Opens nodes, and the groups above them, at the same time: gives the arrays, and adds the groups to those that are known. `None` where a node is gone,
@@ -72,7 +72,7 @@ fn open(store: &Store, nodes: &[&String], groups: &mut BTreeMap<String, KeyedGro
         match Node::from_stored(store, path.clone(), found) {
             Ok(Node::Array(array)) => drop(arrays.insert(path.clone(), array)),
             Ok(Node::Group(group)) if group.format() == Format::V2 => {
-                let Some(keys) = own_key(&group, KeyPart::Group)? else { return Ok(None) };
+                let Some(keys) = own_key(group.attributes(), KeyPart::Group)? else { return Ok(None) };
                 let (mut dimensions, record) = (dimensions_of(&keys)?, NcRecord::of(&group)?);
                 if !record.is_told(&mut dimensions) {
                     return Ok(None);
@@ -99,7 +99,7 @@ fn update_array(
     (above, groups): (&[&str], &mut BTreeMap<String, KeyedGroup>),
     keys: &mut Keys,
 ) -> Result<bool> {
-    if array.format() != Format::V2 || array.nc_type()?.is_none() || own_key(array, KeyPart::Array)?.is_none() {
+    if array.format() != Format::V2 || array.nc_type()?.is_none() || own_key(array.attributes(), KeyPart::Array)?.is_none() {
         return Ok(false);
     }
     let levels = above.iter().map(|path| (path.to_string(), groups[*path].dimensions.clone())).collect();
