@@ -5,8 +5,9 @@
 //! receive the shape.
 
 use super::entry;
-use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, c_text};
+use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, Registered, c_text};
 use super::ext_store::ozarr_destroy_fn;
+use super::host::HostPointer;
 use super::status::ozarr_status;
 use super::strings::optional;
 use super::structs::{growing, read_struct};
@@ -126,31 +127,17 @@ pub unsafe extern "C" fn ozarr_register_codec(table: *const ozarr_codec_table) -
             bail!(Null, "`table`->{missing} is NULL");
         }
         let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD | OZARR_CODEC_IS_ELEMENTWISE, table.user, table.destroy)?;
-        let shown = name.or(id).unwrap_or_default().to_string();
-        let codec = UserCodec { table, class, name: shown, life: life.clone() };
+        let what = format!("the codec {:?}", name.or(id).unwrap_or_default());
+        let codec = UserCodec { host: Registered { table, what, life: life.clone() }, class };
         registered_codec::register(name, id, Arc::new(codec), table.flags & OZARR_REGISTER_REPLACE != 0)?;
         life.arm();
         Ok(())
     })
 }
 
-#[derive(Clone)]
 struct UserCodec {
-    table: ozarr_codec_table,
+    host: Registered<ozarr_codec_table>,
     class: Class,
-    name: String,
-    life: Life,
-}
-
-// SAFETY: the functions are called as the host's flags allow.
-unsafe impl Send for UserCodec {}
-// SAFETY: as above.
-unsafe impl Sync for UserCodec {}
-
-impl UserCodec {
-    fn call(&self, what: &str, f: impl FnOnce(*mut c_void) -> ozarr_status) -> Result<()> {
-        self.life.call(&format!("`{what}` of the codec {:?}", self.name), f)
-    }
 }
 
 impl Codec for UserCodec {
@@ -161,37 +148,31 @@ impl Codec for UserCodec {
     fn open(&self, configuration: &str, v2: bool, input: DataType) -> Result<(Arc<dyn Opened>, DataType)> {
         let (mut state, mut encoded) = (std::ptr::null_mut(), type_code(input));
         let (before, configuration) = (encoded, c_text(configuration)?);
-        if let Some(open) = self.table.open {
+        if let Some(open) = self.host.table.open {
             let format = if v2 { 2 } else { 3 };
-            self.call("open", |user| {
+            self.host.call("open", |user| {
                 // SAFETY: the host's function, by the contract of its type.
                 unsafe { open(user, configuration.as_ptr(), format, before, input.size(), &mut state, &mut encoded) }
             })?;
         }
-        let opened = OpenCodec { codec: self.clone(), state };
+        let opened = OpenCodec { codec: self.host.clone(), state: HostPointer(state) };
         let output = if encoded == before { Some(input) } else { DataType::from_raw(encoded) };
-        let output =
-            output.ok_or_else(|| err!(Callback, "`open` of the codec {:?} gave the type {encoded}, which is no number's", self.name))?;
+        let output = output.ok_or_else(|| err!(Callback, "`open` of {} gave the type {encoded}, which is no number's", self.host.what))?;
         Ok((Arc::new(opened), output))
     }
 }
 
 /// What `open` of a codec gave; closed when dropped.
 struct OpenCodec {
-    codec: UserCodec,
-    state: *mut c_void,
+    codec: Registered<ozarr_codec_table>,
+    state: HostPointer,
 }
-
-// SAFETY: as for `UserCodec`.
-unsafe impl Send for OpenCodec {}
-// SAFETY: as above.
-unsafe impl Sync for OpenCodec {}
 
 impl Drop for OpenCodec {
     fn drop(&mut self) {
         if let Some(close) = self.codec.table.close {
             // SAFETY: the host's function, called once, with the host's own state.
-            self.codec.life.run(|user| unsafe { close(user, self.state) });
+            self.codec.life.run(|user| unsafe { close(user, self.state.0) });
         }
     }
 }
@@ -202,7 +183,7 @@ impl OpenCodec {
         let mut len = 0;
         self.codec.call(what, |user| {
             // SAFETY: the host's function, by the contract of its type; the buffers have the sizes that it is told.
-            unsafe { run(user, self.state, src.as_ptr().cast(), src.len(), dst.as_mut_ptr().cast(), dst.len(), &mut len) }
+            unsafe { run(user, self.state.0, src.as_ptr().cast(), src.len(), dst.as_mut_ptr().cast(), dst.len(), &mut len) }
         })?;
         Ok(len)
     }
@@ -217,7 +198,7 @@ impl Opened for OpenCodec {
         let Some(ask) = self.codec.table.encoded_size else { bail!(Internal, "a codec without `encoded_size`") };
         let (mut size, mut exact) = (0, false);
         // SAFETY: the host's function, by the contract of its type.
-        self.codec.call("encoded_size", |user| unsafe { ask(user, self.state, decoded, &mut size, &mut exact) })?;
+        self.codec.call("encoded_size", |user| unsafe { ask(user, self.state.0, decoded, &mut size, &mut exact) })?;
         Ok(if exact { Size::Exact(size) } else { Size::AtMost(size) })
     }
 

@@ -9,7 +9,7 @@
 //! An `ozarr_dtype` of it comes from `ozarr_dtype_parse`, by its name.
 
 use super::entry;
-use super::ext_misc::{Life, OZARR_REGISTER_REPLACE};
+use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, Registered};
 use super::ext_store::ozarr_destroy_fn;
 use super::status::ozarr_status;
 use super::strings::optional;
@@ -108,7 +108,8 @@ pub unsafe extern "C" fn ozarr_register_dtype(table: *const ozarr_dtype_table) -
             fills: table.fill_from_json.is_some(),
         };
         let item = (memory.map_or(table.item_size, DataType::size), table.item_size);
-        let calls = UserType { table, item, name: v3.or(v2).unwrap_or_default().to_string(), life: life.clone() };
+        let shown = format!("the data type {:?}", v3.or(v2).unwrap_or_default());
+        let calls = UserType { host: Registered { table, what: shown, life: life.clone() }, item };
         type_registration::register(&what, Arc::new(calls), table.flags & OZARR_REGISTER_REPLACE != 0)?;
         life.arm();
         Ok(())
@@ -116,23 +117,12 @@ pub unsafe extern "C" fn ozarr_register_dtype(table: *const ozarr_dtype_table) -
 }
 
 struct UserType {
-    table: ozarr_dtype_table,
+    host: Registered<ozarr_dtype_table>,
     /// Bytes of an element in memory and in the file.
     item: (usize, usize),
-    name: String,
-    life: Life,
 }
 
-// SAFETY: the functions are called as the host's flags allow.
-unsafe impl Send for UserType {}
-// SAFETY: as above.
-unsafe impl Sync for UserType {}
-
 impl UserType {
-    fn call(&self, what: &str, f: impl FnOnce(*mut c_void) -> ozarr_status) -> Result<()> {
-        self.life.call(&format!("`{what}` of the data type {:?}", self.name), f)
-    }
-
     fn convert(&self, what: &str, function: ozarr_dtype_convert_fn, src: (&[u8], usize), dst: (&mut [u8], usize)) -> Result<()> {
         let Some(convert) = function else { bail!(Internal, "a data type without `{what}`") };
         let count = src.0.len() / src.1.max(1);
@@ -140,44 +130,44 @@ impl UserType {
             bail!(Chunk, "found {} bytes for {} elements", src.0.len(), dst.0.len() / dst.1.max(1));
         }
         // SAFETY: the host's function, by the contract of its type; both buffers have `count` elements.
-        self.call(what, |user| unsafe { convert(user, src.0.as_ptr().cast(), dst.0.as_mut_ptr().cast(), count as i64) })
+        self.host.call(what, |user| unsafe { convert(user, src.0.as_ptr().cast(), dst.0.as_mut_ptr().cast(), count as i64) })
     }
 }
 
 impl TypeCalls for UserType {
     fn any_thread(&self) -> bool {
-        self.life.any_thread()
+        self.host.life.any_thread()
     }
 
     fn encode(&self, memory: &[u8], file: &mut [u8]) -> Result<()> {
-        self.convert("encode", self.table.encode, (memory, self.item.0), (file, self.item.1))
+        self.convert("encode", self.host.table.encode, (memory, self.item.0), (file, self.item.1))
     }
 
     fn decode(&self, file: &[u8], memory: &mut [u8]) -> Result<()> {
-        self.convert("decode", self.table.decode, (file, self.item.1), (memory, self.item.0))
+        self.convert("decode", self.host.table.decode, (file, self.item.1), (memory, self.item.0))
     }
 
     fn fill_from_json(&self, json: &str, element: &mut [u8]) -> Result<()> {
-        let Some(read) = self.table.fill_from_json else { bail!(Internal, "a data type without `fill_from_json`") };
+        let Some(read) = self.host.table.fill_from_json else { bail!(Internal, "a data type without `fill_from_json`") };
         let json = super::ext_misc::c_text(json)?;
         // SAFETY: the host's function, by the contract of its type; the element has the type's size.
-        self.call("fill_from_json", |user| unsafe { read(user, json.as_ptr(), element.as_mut_ptr().cast()) })
+        self.host.call("fill_from_json", |user| unsafe { read(user, json.as_ptr(), element.as_mut_ptr().cast()) })
     }
 
     fn fill_to_json(&self, element: &[u8]) -> Result<String> {
-        let Some(write) = self.table.fill_to_json else { bail!(Internal, "a data type without `fill_to_json`") };
+        let Some(write) = self.host.table.fill_to_json else { bail!(Internal, "a data type without `fill_to_json`") };
         let mut buf = vec![0u8; 256];
         loop {
             let (mut len, cap) = (0, buf.len());
             // SAFETY: the host's function, by the contract of its type; the buffer has the size that it is told.
             let call = |user| unsafe { write(user, element.as_ptr().cast(), buf.as_mut_ptr().cast(), cap, &mut len) };
-            match self.call("fill_to_json", call) {
+            match self.host.call("fill_to_json", call) {
                 Ok(()) if len < cap => {
                     buf.truncate(len);
                     let text = CString::new(buf).ok().and_then(|text| text.into_string().ok());
-                    return text.ok_or_else(|| err!(Callback, "`fill_to_json` of the data type {:?} gave no UTF-8", self.name));
+                    return text.ok_or_else(|| err!(Callback, "`fill_to_json` of {} gave no UTF-8", self.host.what));
                 }
-                Ok(()) => bail!(Callback, "`fill_to_json` of the data type {:?} says that it wrote {len} bytes into {cap}", self.name),
+                Ok(()) => bail!(Callback, "`fill_to_json` of {} says that it wrote {len} bytes into {cap}", self.host.what),
                 Err(e) if e.kind() == ErrorKind::BufferSize && len >= cap && len < 1 << 20 => buf.resize(len + 1, 0),
                 Err(e) => return Err(e),
             }

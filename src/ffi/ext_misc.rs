@@ -17,6 +17,7 @@
 use super::entry;
 use super::ext_store::{ozarr_destroy_fn, ozarr_store_table};
 use super::handle::Handle;
+use super::host::HostPointer;
 use super::status::ozarr_status;
 use super::strings::text;
 use super::structs::{Growing, growing, read_struct};
@@ -152,7 +153,7 @@ pub unsafe extern "C" fn ozarr_register_key_encoding(table: *const ozarr_key_enc
             }
         }
         let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD, table.user, table.destroy)?;
-        let keys = UserKeys { table, name: name.to_string(), life: life.clone() };
+        let keys = Registered { table, what: format!("the chunk key encoding {name:?}"), life: life.clone() };
         node::registered_keys::register(name, Arc::new(keys), table.flags & OZARR_REGISTER_REPLACE != 0)?;
         life.arm();
         Ok(())
@@ -175,11 +176,10 @@ pub unsafe extern "C" fn ozarr_register_transformer(table: *const ozarr_transfor
             bail!(Null, "`table`->open is NULL");
         }
         let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD, table.user, table.destroy)?;
-        let armed = life.clone();
         let replace = table.flags & OZARR_REGISTER_REPLACE != 0;
-        let transformer = UserTransformer { table, name: name.to_string(), life };
+        let transformer = Registered { table, what: format!("the storage transformer {name:?}"), life: life.clone() };
         node::register_transformer(name, Box::new(move |configuration, inner| transformer.open(configuration, inner)), replace)?;
-        armed.arm();
+        life.arm();
         Ok(())
     })
 }
@@ -239,16 +239,11 @@ pub(super) struct Life(Arc<UserData>);
 
 pub(super) struct UserData {
     flags: u32,
-    user: *mut c_void,
+    user: HostPointer,
     destroy: ozarr_destroy_fn,
     /// Whether the registration succeeded: before that, `user` is the host's.
     armed: std::sync::atomic::AtomicBool,
 }
-
-// SAFETY: `user` is only handed to the host's functions, on threads that the host's flags allow.
-unsafe impl Send for UserData {}
-// SAFETY: as above.
-unsafe impl Sync for UserData {}
 
 impl Life {
     /// Also checks the flags: `OZARR_REGISTER_REPLACE` and those that are allowed besides.
@@ -257,7 +252,7 @@ impl Life {
         if unknown != 0 {
             bail!(Argument, "the flags have {unknown}, which mean nothing here");
         }
-        Ok(Life(Arc::new(UserData { flags, user, destroy, armed: false.into() })))
+        Ok(Life(Arc::new(UserData { flags, user: HostPointer(user), destroy, armed: false.into() })))
     }
 
     /// `user` is the library's to give back from now on.
@@ -271,7 +266,7 @@ impl Life {
 
     /// Calls one of the host's functions. That another writer was faster is for a store to say: here it would have a change made again and again.
     pub(super) fn call(&self, what: &str, f: impl FnOnce(*mut c_void) -> ozarr_status) -> Result<()> {
-        status_of(self.0.flags, what, || f(self.0.user)).map_err(|e| match e.kind() {
+        status_of(self.0.flags, what, || f(self.0.user.0)).map_err(|e| match e.kind() {
             ErrorKind::Conflict => err!(Callback, "{}, with OZARR_ERR_CONFLICT, which only a store gives", e.message()),
             _ => e,
         })
@@ -279,7 +274,7 @@ impl Life {
 
     /// Calls one that cannot fail.
     pub(super) fn run<T>(&self, f: impl FnOnce(*mut c_void) -> T) -> T {
-        as_flagged(self.0.flags, || f(self.0.user))
+        as_flagged(self.0.flags, || f(self.0.user.0))
     }
 }
 
@@ -287,7 +282,7 @@ impl Drop for UserData {
     fn drop(&mut self) {
         if let Some(destroy) = self.destroy.filter(|_| *self.armed.get_mut()) {
             // SAFETY: the host's function, called once, with its own `user`.
-            as_flagged(self.flags, || unsafe { destroy(self.user) });
+            as_flagged(self.flags, || unsafe { destroy(self.user.0) });
         }
     }
 }
@@ -297,25 +292,34 @@ pub(super) fn c_text(text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| err!(Metadata, "a text with a NUL: {text:?}"))
 }
 
-struct UserTransformer {
-    table: ozarr_transformer_table,
-    name: String,
-    life: Life,
+/// A table of functions that was registered.
+#[derive(Clone)]
+pub(super) struct Registered<T> {
+    pub(super) table: T,
+    /// What it is, with its name.
+    pub(super) what: String,
+    pub(super) life: Life,
 }
 
-// SAFETY: as for `UserData`.
-unsafe impl Send for UserTransformer {}
+// SAFETY: the functions are called, and pointers handed to them, on threads that the host's flags allow.
+unsafe impl<T> Send for Registered<T> {}
 // SAFETY: as above.
-unsafe impl Sync for UserTransformer {}
+unsafe impl<T> Sync for Registered<T> {}
 
-impl UserTransformer {
+impl<T> Registered<T> {
+    /// Calls the function of that name.
+    pub(super) fn call(&self, name: &str, f: impl FnOnce(*mut c_void) -> ozarr_status) -> Result<()> {
+        self.life.call(&format!("`{name}` of {}", self.what), f)
+    }
+}
+
+impl Registered<ozarr_transformer_table> {
     fn open(&self, configuration: &str, inner: Store) -> Result<Arc<dyn Calls>> {
         let Some(open) = self.table.open else { bail!(Internal, "a transformer without `open`") };
         let (configuration, inner) = (c_text(configuration)?, InnerStore(ozarr_store::insert(inner)?));
         let mut table = ozarr_store_table::empty();
-        let what = format!("`open` of the storage transformer {:?}", self.name);
         // SAFETY: the host's function, by the contract of its type.
-        self.life.call(&what, |user| unsafe { open(user, configuration.as_ptr(), inner.0, &mut table) })?;
+        self.call("open", |user| unsafe { open(user, configuration.as_ptr(), inner.0, &mut table) })?;
         // SAFETY: the struct is ours; the host vouches for what it has put into it.
         match unsafe { table_of(&table, "table") } {
             Ok(store) => Ok(Arc::new(store.standing_on(inner))),
@@ -330,24 +334,7 @@ impl UserTransformer {
     }
 }
 
-struct UserKeys {
-    table: ozarr_key_encoding_table,
-    name: String,
-    life: Life,
-}
-
-// SAFETY: as for `UserData`.
-unsafe impl Send for UserKeys {}
-// SAFETY: as above.
-unsafe impl Sync for UserKeys {}
-
-impl UserKeys {
-    fn call(&self, what: &str, f: impl FnOnce(*mut c_void) -> ozarr_status) -> Result<()> {
-        self.life.call(&format!("`{what}` of the chunk key encoding {:?}", self.name), f)
-    }
-}
-
-impl node::registered_keys::KeyCalls for UserKeys {
+impl node::registered_keys::KeyCalls for Registered<ozarr_key_encoding_table> {
     fn any_thread(&self) -> bool {
         self.life.any_thread()
     }
@@ -369,10 +356,10 @@ impl node::registered_keys::KeyCalls for UserKeys {
             |user| unsafe { encode(user, configuration.as_ptr(), index.len() as i32, first, buf.as_mut_ptr().cast(), cap, &mut len) };
         self.call("encode", call)?;
         if len >= cap {
-            bail!(Callback, "`encode` of the chunk key encoding {:?} says that it wrote {len} bytes into {cap}", self.name);
+            bail!(Callback, "`encode` of {} says that it wrote {len} bytes into {cap}", self.what);
         }
         buf.truncate(len);
-        String::from_utf8(buf).map_err(|_| err!(Callback, "`encode` of the chunk key encoding {:?} gave no UTF-8", self.name))
+        String::from_utf8(buf).map_err(|_| err!(Callback, "`encode` of {} gave no UTF-8", self.what))
     }
 
     fn decode(&self, configuration: &str, tail: &str, rank: usize) -> Result<Option<crate::limits::Dims>> {
