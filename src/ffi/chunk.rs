@@ -249,12 +249,11 @@ pub unsafe extern "C" fn ozarr_array_list_chunks(array: *const ozarr_array, inne
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_chunk_iter_next(chunk_iter: *mut ozarr_chunk_iter, more: *mut bool) -> ozarr_status {
     entry!("ozarr_chunk_iter_next", put(more), handles(chunk_iter), {
-        let found = chunk_iter.with(|cursor| {
+        chunk_iter.with(|cursor| {
             cursor.at = None;
             cursor.at = cursor.chunks.step()?;
             Ok(cursor.at.is_some())
-        })?;
-        Ok(found)
+        })
     })
 }
 

@@ -89,10 +89,7 @@ pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *cons
 /// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out: *mut *mut ozarr_dataset) -> ozarr_status {
-    entry!("ozarr_group_open_dataset", new(out), {
-        let group = ozarr_group::get(group, "group")?.for_another_handle();
-        Dataset::open(group)
-    })
+    entry!("ozarr_group_open_dataset", new(out), handles(group), { Dataset::open(group.for_another_handle()) })
 }
 
 /// Opens the dataset's group, for its attributes, as a new handle.
@@ -100,10 +97,7 @@ pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dataset_open_group(dataset: *const ozarr_dataset, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_dataset_open_group", new(out), handles(dataset), {
-        let group = dataset.group().for_another_handle();
-        Ok(group)
-    })
+    entry!("ozarr_dataset_open_group", new(out), handles(dataset), { Ok(dataset.group().for_another_handle()) })
 }
 
 /// Defines a dimension. A dimension of that name and length may exist already; another length is

@@ -70,11 +70,10 @@ pub const OZARR_BYTE_ORDER_MIXED: ozarr_byte_order = 3;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_get_kind(dtype: *const ozarr_dtype, kind: *mut ozarr_dtype_kind) -> ozarr_status {
     entry!("ozarr_dtype_get_kind", put(kind), handles(dtype), {
-        let found = match dtype.value.read(Meaning::clone) {
+        Ok(match dtype.value.read(Meaning::clone) {
             Meaning::Growing(..) => OZARR_DTYPE_KIND_STRUCT,
             Meaning::Element(element) => kind_of(element.data_type),
-        };
-        Ok(found)
+        })
     })
 }
 
@@ -100,11 +99,10 @@ pub unsafe extern "C" fn ozarr_dtype_type(dtype: *const ozarr_dtype, r#type: *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes: *mut usize) -> ozarr_status {
     entry!("ozarr_dtype_item_size", put(bytes), handles(dtype), {
-        let size = match dtype.value.read(Meaning::clone) {
+        Ok(match dtype.value.read(Meaning::clone) {
             Meaning::Growing(_, size) => size,
             Meaning::Element(element) => element.size(),
-        };
-        Ok(size)
+        })
     })
 }
 
@@ -116,13 +114,12 @@ pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes:
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order: *mut ozarr_byte_order) -> ozarr_status {
     entry!("ozarr_dtype_byte_order", put(order), {
-        let found = match resolve::order_of(element_of(dtype, "dtype")?) {
+        Ok(match resolve::order_of(element_of(dtype, "dtype")?) {
             Orders::Unordered => OZARR_BYTE_ORDER_NONE,
             Orders::All(ByteOrder::Little) => OZARR_BYTE_ORDER_LITTLE,
             Orders::All(ByteOrder::Big) => OZARR_BYTE_ORDER_BIG,
             Orders::Mixed => OZARR_BYTE_ORDER_MIXED,
-        };
-        Ok(found)
+        })
     })
 }
 

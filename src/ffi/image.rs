@@ -48,10 +48,7 @@ unsafe fn put_axis_text(
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_image_count(group: *const ozarr_group, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_group_image_count", put(count), handles(group), {
-        let all = group.multiscales()?;
-        Ok(all.len() as i64)
-    })
+    entry!("ozarr_group_image_count", put(count), handles(group), { Ok(group.multiscales()?.len() as i64) })
 }
 
 /// Gets the numbers of levels and of axes of image number `image`, from 0; either may be NULL.

@@ -32,10 +32,7 @@ pub unsafe extern "C" fn ozarr_group_nc_version(group: *const ozarr_group, buf: 
 /// @param[out] count
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_group, count: *mut i64) -> ozarr_status {
-    entry!("ozarr_group_nc_dimension_count", put(count), handles(group), {
-        let all = group.nc_dimensions()?.unwrap_or_default();
-        Ok(all.len() as i64)
-    })
+    entry!("ozarr_group_nc_dimension_count", put(count), handles(group), { Ok(group.nc_dimensions()?.unwrap_or_default().len() as i64) })
 }
 
 /// Gets the name, the length (`*extent`) and whether it is unlimited (`*unlimited`) of dimension number

@@ -8,7 +8,7 @@ use super::entry;
 use super::handle::Handle;
 use super::settings;
 use super::status::ozarr_status;
-use super::strings::{bytes, put, put_text, text};
+use super::strings::{bytes, put};
 use super::types::{ozarr_array, ozarr_group, ozarr_node};
 use crate::error::Result;
 use crate::node::{Mode, Node, Store};
@@ -169,10 +169,7 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 /// documents, chunks and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_char, value: *const c_char) -> ozarr_status {
-    entry!("ozarr_node_set", nodes(node), {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        unsafe { settings::set(&node, text(key, "key")?, text(value, "value")?) }
-    })
+    entry!("ozarr_node_set", nodes(node), texts(key, value), { settings::set(&node, key, value) })
 }
 
 /// Gets a setting of `ozarr_node_set`, in the form in which it can be set again (`"1"` or `"0"`, or a
@@ -194,10 +191,7 @@ pub unsafe extern "C" fn ozarr_node_get(
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_node_get", nodes(node), {
-        // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-        unsafe { put_text(&settings::get(&node, text(key, "key")?)?, buf, cap, len) }
-    })
+    entry!("ozarr_node_get", text(buf, cap, len), nodes(node), texts(key), { settings::get(&node, key) })
 }
 
 /// Reads the node's metadata documents again (`data` NULL, `size` 0), because other handles and

@@ -299,13 +299,12 @@ pub unsafe extern "C" fn ozarr_request_free(request: *mut ozarr_request) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_request_get_state(request: *const ozarr_request, state: *mut ozarr_request_state) -> ozarr_status {
     entry!("ozarr_request_get_state", put(state), handles(request), {
-        let found = match request.pending.progress()? {
+        Ok(match request.pending.progress()? {
             Progress::Queued => OZARR_REQUEST_STATE_QUEUED,
             Progress::Running => OZARR_REQUEST_STATE_RUNNING,
             Progress::Done if request.outcome().is_ok() => OZARR_REQUEST_STATE_DONE,
             Progress::Done => OZARR_REQUEST_STATE_FAILED,
-        };
-        Ok(found)
+        })
     })
 }
 

@@ -6,7 +6,7 @@
 use super::entry;
 use super::host::call_back;
 use super::status::{error_count, of_callback, ozarr_status};
-use super::strings::{bytes, put};
+use super::strings::{bytes, put_optional};
 use super::types::{OZARR_STORE_CAN_ERASE, OZARR_STORE_CAN_LIST, OZARR_STORE_CAN_WRITE, OZARR_STORE_IS_REMOTE, ozarr_store};
 use crate::error::{bail, err};
 use crate::node::Mode;
@@ -94,13 +94,12 @@ pub unsafe extern "C" fn ozarr_store_key_get(
             }
             let found = store.key_len(key)?.ok_or_else(missing)?;
             // SAFETY: NULL, or room for it.
-            return if len.is_null() { Ok(()) } else { unsafe { put(found as usize, len, "len") } };
+            unsafe { put_optional(found as usize, len) };
+            return Ok(());
         }
         let bytes = store.key_get(key)?.ok_or_else(missing)?;
-        if !len.is_null() {
-            // SAFETY: room for it.
-            unsafe { put(bytes.len(), len, "len") }?;
-        }
+        // SAFETY: NULL or writable, by the function's contract.
+        unsafe { put_optional(bytes.len(), len) };
         if cap < bytes.len() {
             bail!(BufferSize, "`buf` has {cap} bytes, expected at least {}", bytes.len());
         }
@@ -137,7 +136,8 @@ pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *co
     entry!("ozarr_store_key_erase", handles(store), texts(key), {
         let was_there = store.key_erase(key)?;
         // SAFETY: NULL, or room for it.
-        if erased.is_null() { Ok(()) } else { unsafe { put(was_there, erased, "erased") } }
+        unsafe { put_optional(was_there, erased) };
+        Ok(())
     })
 }
 
