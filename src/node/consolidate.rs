@@ -202,7 +202,7 @@ pub(super) fn consolidate_unless(group: &Group, nodes: &BTreeMap<String, bool>) 
     if missed.is_empty() {
         return Ok(());
     }
-    let done = upkeep::refresh_above(store, &upkeep::whole(&missed)?, None);
+    let done = upkeep::refresh_above(store, &upkeep::whole(&missed)?, None, None);
     store.note_change();
     done
 }

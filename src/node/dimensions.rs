@@ -156,7 +156,7 @@ impl Array {
             self.set_state(self.telling_of(self.state_of(meta, &Arc::new(fresh))?));
             Ok(())
         })?;
-        upkeep::of_stored(upkeep::after_changes(self.store(), &[(self.path(), Lengths::NONE)]))
+        upkeep::of_stored(upkeep::after_changes(self.store(), &[(self.path(), Lengths::NONE)], None))
     }
 
     /// Returns a note if the attribute of v2 contradicts the names of a v3 array or replaces them; else `None`.

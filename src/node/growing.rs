@@ -47,7 +47,7 @@ pub(super) fn read_nodes(store: &Store, root: &str, others: Option<&mut LeftOut>
     let NodesBelow { nodes: paths, links_back } = nodes_to_copy(store, root, others)?;
     let watch = CutWatch::begin(store, paths.iter().map(String::as_str))?;
     for paths in paths.chunks(at_once(store)) {
-        let all = find_many(store, paths, true, store.options().format)?;
+        let all = find_many(store, paths, true, store.options().format, None)?;
         for (path, found) in paths.iter().zip(all) {
             let Some(mut found) = found? else { continue };
             growing.see(store, std::iter::once((path.as_str(), &found)))?;

@@ -36,7 +36,7 @@ pub(super) fn find<'a>(
     }
     let found = |nodes: &[&str]| {
         let paths = collect(nodes.iter().map(|node| path::join(group, node)))?;
-        lookup::find_many(store, &paths, format == Format::V2, Some(format))
+        lookup::find_many(store, &paths, format == Format::V2, Some(format), None)
     };
     let above = collect(path::between(nodes.iter().copied(), "")?.into_iter().filter(|above| walked(above).is_none()))?;
     let mut folders = HashSet::new();

@@ -58,7 +58,7 @@ pub(super) fn find_bare(store: &Store, path: &str) -> Result<Option<StoredDocume
 pub(super) fn find_each_bare(store: &Store, paths: &[String]) -> Result<Vec<Result<Option<StoredDocument>>>> {
     match paths {
         [path] => collect(std::iter::once(certain(find_bare(store, path))?)),
-        _ => find_many(store, paths, false, store.options().format),
+        _ => find_many(store, paths, false, store.options().format, None),
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn at_once(store: &Store) -> usize {
 fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<StoredDocument>> {
     if store.shared().capabilities().latency {
         // All of them at once: one round trip.
-        let found = find_many(store, &[path.to_string()], false, store.options().format)?;
+        let found = find_many(store, &[path.to_string()], false, store.options().format, None)?;
         return found.into_iter().next().unwrap_or(Ok(None));
     }
     if store.options().format == Some(Format::V2) {
@@ -132,19 +132,9 @@ pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<StoredDocument
 const FEW: usize = 64;
 
 /// Finds the document at each path, of `format` or of either version, like [`find`] for one path after the other. With
-/// `attributes`, those of v2 nodes are read, too.
+/// `attributes`, those of v2 nodes are read, too. The nodes are listed in groups of the format `above`, if that is known: in those of version 3 they are
+/// hardly ever of version 2.
 pub(super) fn find_many(
-    store: &Store,
-    paths: &[String],
-    attributes: bool,
-    format: Option<Format>,
-) -> Result<Vec<Result<Option<StoredDocument>>>> {
-    find_many_in(store, paths, attributes, format, None)
-}
-
-/// Finds documents like [`find_many`], of nodes that are listed in groups of the format `above`, if that is known: in those of version 3 they are hardly ever
-/// of version 2.
-pub(super) fn find_many_in(
     store: &Store,
     paths: &[String],
     attributes: bool,

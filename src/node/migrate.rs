@@ -251,7 +251,7 @@ impl Job<'_> {
             let made = nodes.iter().map(|node| (self.target(node), self.told(node)));
             let made: Vec<(String, Lengths)> = collect(above.into_iter().map(|group| (group, Lengths::ALL)).chain(made))?;
             let made: Vec<_> = collect(made.iter().map(|(node, told)| (node.as_str(), *told)))?;
-            upkeep::after_changes(self.to, &made)?;
+            upkeep::after_changes(self.to, &made, None)?;
         }
         self.to.note_change();
         self.to.flush()

@@ -54,7 +54,7 @@ impl ReadOnce {
     pub fn find(&self, store: &Store, paths: &[String]) -> Result<Vec<Result<Option<StoredDocument>>>> {
         let known: Vec<_> = collect(paths.iter().map(|path| lock(&self.nodes).get(path).cloned()))?;
         let unknown: Vec<String> = collect(paths.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(path, _)| path.clone()))?;
-        let mut read = if unknown.is_empty() { Vec::new() } else { find_many(store, &unknown, false, Some(Format::V3))? }.into_iter();
+        let mut read = if unknown.is_empty() { Vec::new() } else { find_many(store, &unknown, false, Some(Format::V3), None)? }.into_iter();
         for (path, found) in unknown.iter().zip(read.as_slice()) {
             let mut nodes = lock(&self.nodes);
             if let Ok(Some(found)) = found

@@ -57,7 +57,7 @@ fn nodes(store: &Store, root: &str, others: Option<&mut LeftOut>, with_links: bo
     let mut todo = vec![(root.to_string(), Trail::default())];
     while !todo.is_empty() {
         let (paths, trails): (Vec<_>, Vec<_>) = todo.split_off(todo.len().saturating_sub(lookup::at_once(store))).into_iter().unzip();
-        let (mut places, found) = (Vec::new(), lookup::find_many(store, &paths, false, store.options().format)?);
+        let (mut places, found) = (Vec::new(), lookup::find_many(store, &paths, false, store.options().format, None)?);
         for ((path, above), found) in paths.into_iter().zip(trails).zip(found) {
             let found = found?;
             let format = found.as_ref().map(|found| found.format);

@@ -24,28 +24,25 @@ pub(super) type Change<'a> = (&'a str, Lengths);
 /// Brings the consolidated metadata above a node (and a v2 group's own) up to date after the documents at `paths` changed;
 /// `erased` are paths of which everything went first.
 pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
-    if erased.is_some() { after_change_now(store, paths, erased) } else { after_changes(store, &whole(paths)?) }
+    let changes = whole(paths)?;
+    if erased.is_some() { after_changes_now(store, &changes, erased) } else { after_changes(store, &changes, None) }
 }
 
 /// Does what [`after_change`] does after nodes came with what groups among them have consolidated, which says the lengths of a run as they were
 /// published: the arrays' own documents may be of another moment.
 pub(super) fn after_copy(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
     let changes: Vec<Change<'_>> = collect(paths.iter().map(|path| (path.as_str(), Lengths::NONE)))?;
-    if erased.is_some() { after_changes_now(store, &changes, erased) } else { after_changes(store, &changes) }
+    if erased.is_some() { after_changes_now(store, &changes, erased) } else { after_changes(store, &changes, None) }
 }
 
-/// Does what [`after_change`] does after changes of which some lengths are told.
-pub(super) fn after_changes(store: &Store, changes: &[Change<'_>]) -> Result<()> {
-    after_changes_of(store, changes, None)
-}
-
-/// Does what [`after_changes`] does after changes of nodes of one version: of those of version 3 none but documents of version 3 tell.
-pub(super) fn after_changes_of(store: &Store, changes: &[Change<'_>], format: Option<Format>) -> Result<()> {
+/// Does what [`after_change`] does after changes of which some lengths are told, of nodes of `format`, or of both versions: of those of version 3 none but
+/// documents of version 3 tell.
+pub(super) fn after_changes(store: &Store, changes: &[Change<'_>], format: Option<Format>) -> Result<()> {
     if store.consolidates(Consolidate::Flush) {
         let noted = note_behind(store, changes.iter().copied(), true);
         return refreshed(store, changes, Ok(())).and(noted);
     }
-    let done = refresh_above_of(store, changes, None, format).and_then(|()| refresh_outside(store, changes, None));
+    let done = refresh_above(store, changes, None, format).and_then(|()| refresh_outside(store, changes, None));
     refreshed(store, changes, done)
 }
 
@@ -53,7 +50,7 @@ pub(super) fn after_changes_of(store: &Store, changes: &[Change<'_>], format: Op
 pub(super) fn after_node_change(store: &Store, path: &str, format: Format, told: Lengths) -> Result<()> {
     let change = (path, told);
     match (format, store.consolidates(Consolidate::Flush)) {
-        (Format::V2, _) => after_changes(store, &[change]),
+        (Format::V2, _) => after_changes(store, &[change], None),
         (Format::V3, false) => after_array_change(store, path, format, told).map(drop),
         (Format::V3, true) => {
             let noted = note_behind(store, std::iter::once(change), false);
@@ -109,14 +106,9 @@ fn note_behind<'a>(store: &Store, changes: impl Iterator<Item = Change<'a>>, own
     Ok(())
 }
 
-/// Does what [`after_change`] does, and waits for no flush: something that consolidated metadata speak of is about to be erased.
-pub(super) fn after_change_now(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
-    after_changes_now(store, &whole(paths)?, erased)
-}
-
-/// Does what [`after_change_now`] does after changes of which some lengths are told.
+/// Does what [`after_changes`] does, and waits for no flush: something that consolidated metadata speak of is about to be erased.
 pub(super) fn after_changes_now(store: &Store, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
-    let done = refresh_above(store, changes, erased).and_then(|()| refresh_outside(store, changes, erased));
+    let done = refresh_above(store, changes, erased, None).and_then(|()| refresh_outside(store, changes, erased));
     refreshed(store, changes, done)
 }
 
@@ -127,7 +119,7 @@ fn refresh_outside(store: &Store, changes: &[Change<'_>], erased: Option<&str>) 
         let placed: Vec<(String, Lengths)> = collect(changes.iter().map(|(path, lengths)| (place(path), *lengths)))?;
         let placed: Vec<Change<'_>> = collect(placed.iter().map(|(path, lengths)| (path.as_str(), *lengths)))?;
         let erased = erased.map(place);
-        let done = refresh_above(outside, &placed, erased.as_deref());
+        let done = refresh_above(outside, &placed, erased.as_deref(), None);
         outside.note_change();
         done.and_then(|()| refresh_outside(outside, &placed, erased.as_deref()))
     })
@@ -237,13 +229,8 @@ fn refreshed(store: &Store, changes: &[Change<'_>], done: Result<()>) -> Result<
     Ok(())
 }
 
-/// Brings the consolidated metadata of the groups above nodes up to date.
-pub(super) fn refresh_above(store: &Store, changes: &[Change<'_>], erased: Option<&str>) -> Result<()> {
-    refresh_above_of(store, changes, erased, None)
-}
-
-/// Does what [`refresh_above`] does after changes of nodes of `format`, or of both versions.
-fn refresh_above_of(store: &Store, changes: &[Change<'_>], erased: Option<&str>, format: Option<Format>) -> Result<()> {
+/// Brings the consolidated metadata of the groups above nodes of `format`, or of both versions, up to date.
+pub(super) fn refresh_above(store: &Store, changes: &[Change<'_>], erased: Option<&str>, format: Option<Format>) -> Result<()> {
     let Some(deepest) = changes.iter().map(|(path, _)| *path).chain(erased).max_by_key(|p| p.len()) else { return Ok(()) };
     for group in path::ancestors(deepest).into_iter().chain([deepest]) {
         let below = |p: &str| p == group || group.is_empty() || p.starts_with(&format!("{group}/"));
@@ -433,7 +420,7 @@ fn each_found<'a>(
             [change] if once.is_none() => work(change, &mut || find(store, change.0))?,
             _ => {
                 let paths: Vec<String> = collect(some.iter().map(|(path, _)| path.to_string()))?;
-                let read = || lookup::find_many(store, &paths, format == Format::V2, Some(format));
+                let read = || lookup::find_many(store, &paths, format == Format::V2, Some(format), None);
                 let found = once.map_or_else(read, |once| once.find(store, &paths))?;
                 let mut both = some.iter().zip(found);
                 both.try_for_each(|(change, mut found)| work(*change, &mut || std::mem::replace(&mut found, Ok(None))))?;
@@ -505,13 +492,13 @@ mod tests {
         let noted = |store: &Store| store.behind().take().get("").map_or(0, BTreeMap::len);
         let store = new();
         memory_ended();
-        assert_eq!(after_changes(&store, &changes[..MOST_NOTES]).map_err(|e| e.kind()), Ok(()));
-        assert_eq!(after_changes(&store, &changes).map_err(|e| e.kind()), Err(ErrorKind::NoMemory));
+        assert_eq!(after_changes(&store, &changes[..MOST_NOTES], None).map_err(|e| e.kind()), Ok(()));
+        assert_eq!(after_changes(&store, &changes, None).map_err(|e| e.kind()), Err(ErrorKind::NoMemory));
         memory_ended();
-        assert_eq!(after_changes(&store, &changes[..1]).map_err(|e| e.kind()), Ok(()), "that is noted already");
+        assert_eq!(after_changes(&store, &changes[..1], None).map_err(|e| e.kind()), Ok(()), "that is noted already");
         assert_eq!(noted(&store), MOST_NOTES);
         let _ = check_memory();
-        after_changes(&store, &changes).unwrap();
+        after_changes(&store, &changes, None).unwrap();
         assert_eq!(noted(&store), paths.len());
         memory_ended();
         tell_later(&store, &paths);

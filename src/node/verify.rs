@@ -160,7 +160,7 @@ impl Verification<'_> {
         let mut groups = Vec::new();
         while !todo.is_empty() {
             let (nodes, trails): (Vec<_>, Vec<_>) = todo.split_off(todo.len().saturating_sub(BATCH)).into_iter().unzip();
-            let found = lookup::find_many(self.store, &nodes, true, self.store.options().format)?;
+            let found = lookup::find_many(self.store, &nodes, true, self.store.options().format, None)?;
             for ((node, above), found) in nodes.into_iter().zip(trails).zip(found).rev() {
                 match found {
                     Ok(None) => {}
@@ -446,7 +446,7 @@ impl Verification<'_> {
     /// Opens arrays again. One that was removed meanwhile, or replaced by one of another rank, is left out.
     fn open(&mut self, arrays: &[FoundArray], batch: Vec<(usize, Chosen)>) -> Result<Vec<Work>> {
         let nodes: Vec<String> = batch.iter().map(|(number, _)| arrays[*number].node.clone()).collect();
-        let found = lookup::find_many(self.store, &nodes, false, self.store.options().format)?;
+        let found = lookup::find_many(self.store, &nodes, false, self.store.options().format, None)?;
         let mut work = Vec::new();
         for (((number, chunks), node), found) in batch.into_iter().zip(nodes).zip(found) {
             let array = found.and_then(|found| found.map(|found| Array::quietly(self.store, node.clone(), found)).transpose());

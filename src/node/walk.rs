@@ -171,7 +171,7 @@ fn read_level(
         let is_unknown =
             |(path, known): (&String, &Option<StoredDocument>)| (known.is_none() && path.len() <= MAX_KEY).then(|| path.clone());
         let unknown: Vec<String> = paths.iter().zip(&known).filter_map(is_unknown).collect();
-        let mut read = lookup::find_many_in(store, &unknown, wanted.attributes, format, above)?.into_iter();
+        let mut read = lookup::find_many(store, &unknown, wanted.attributes, format, above)?.into_iter();
         check_memory()?;
         for ((path, known), &(i, _)) in paths.into_iter().zip(known).zip(batch) {
             let is_checked = known.is_some();

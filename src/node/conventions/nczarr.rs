@@ -148,7 +148,7 @@ impl Array {
             document.insert("fill_value".into(), text.clone());
             fresh.while_there(|| document::publish_over(self.store(), &path::join(self.path(), v2::ARRAY), &document, &before, condition))
         })?;
-        upkeep::after_changes(self.store(), &[(self.path(), Lengths::NONE)])
+        upkeep::after_changes(self.store(), &[(self.path(), Lengths::NONE)], None)
     }
 
     /// The type as the document has it.

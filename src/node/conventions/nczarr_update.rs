@@ -67,7 +67,7 @@ fn open(store: &Store, nodes: &[&String], groups: &mut BTreeMap<String, KeyedGro
     paths.extend(nodes.iter().map(|node| node.as_str()));
     let paths: Vec<String> = collect(paths.into_iter().filter(|path| !groups.contains_key(*path)).map(str::to_string))?;
     let mut arrays = BTreeMap::new();
-    for (path, found) in paths.iter().zip(lookup::find_many(store, &paths, true, store.options().format)?) {
+    for (path, found) in paths.iter().zip(lookup::find_many(store, &paths, true, store.options().format, None)?) {
         let Ok(Some(found)) = found else { return Ok(None) };
         match Node::from_stored(store, path.clone(), found) {
             Ok(Node::Array(array)) => drop(arrays.insert(path.clone(), array)),

@@ -73,7 +73,7 @@ impl Series {
             upkeep::tell_changes_later(store, changes);
         });
         let are_v3 = self.parts.iter().all(|part| part.appender.array().format() == Format::V3);
-        upkeep::after_changes_of(store, &listed?, are_v3.then_some(Format::V3))
+        upkeep::after_changes(store, &listed?, are_v3.then_some(Format::V3))
     }
 
     /// Whether the documents of all variables have the same length now.

@@ -79,7 +79,7 @@ impl Dataset {
         }
         let told = match parts.iter().any(|part| part.done.is_cut) {
             true => upkeep::after_changes_now(store, &changes, None),
-            false => upkeep::after_changes(store, &changes),
+            false => upkeep::after_changes(store, &changes, None),
         };
         let settled = parts.iter_mut().try_for_each(|part| std::mem::replace(&mut part.done.settled, Ok(())));
         settled.and(told)?;
