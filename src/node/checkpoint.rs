@@ -239,12 +239,7 @@ impl Checkpoints {
         Ok(Look { found, is_certain: all, places })
     }
 
-    /// The checkpoint that a node is, if it is one, and whether there was a document.
-    fn committed_at(&self, node: &str) -> Result<(Option<Committed>, bool)> {
-        self.committed_as(node, lookup::find_bare(&self.store, &path::join(&self.path, node)))
-    }
-
-    /// What [`Checkpoints::committed_at`] gives, of a node whose document was looked for already: `found`.
+    /// The checkpoint that a node is, if it is one, and whether there was a document, which was looked for already: `found`.
     fn committed_as(&self, node: &str, found: Result<Option<StoredDocument>>) -> Result<(Option<Committed>, bool)> {
         let place = path::join(&self.path, node);
         let Some(stored) = (if is_refused(&found) { self.told_above(&place)? } else { found? }) else { return Ok((None, false)) };
@@ -385,7 +380,8 @@ impl Checkpoints {
         self.store.shared().check_erase(&path::prefix(&place))?;
         let _lock = lock_alone(&self.store, &place)?;
         // Another process may have removed it, and made another one in its place.
-        if self.committed_at(&old.node)?.0.as_ref() != Some(old) {
+        let found = lookup::find_bare(&self.store, &path::join(&self.path, &old.node));
+        if self.committed_as(&old.node, found)?.0.as_ref() != Some(old) {
             return Ok(());
         }
         let _leaving = Leaving::new(&self.store, &place);

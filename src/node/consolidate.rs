@@ -157,7 +157,7 @@ impl Group {
     }
 }
 
-/// Whether a node that is migrated, of the draft d0 or not, has consolidated metadata, which are then made anew.
+/// Whether a node that is copied or migrated, of the draft d0 or not, has consolidated metadata, which are then made anew.
 pub(super) fn is_wanted(store: &Store, node: &str, d0: bool) -> Result<bool> {
     let key = path::join(node, v2::CONSOLIDATED);
     if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some() {

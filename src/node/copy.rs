@@ -258,7 +258,9 @@ impl Copying<'_> {
             }
             let to_key = format!("{to_prefix}{tail}");
             let is_of_macos = into_archive && zip::is_ignored(&to_key);
-            if !is_of_macos && !self.is_committed(key) && !is_of_a_call(name) {
+            // It was a checkpoint's document before that was committed, and could not be erased.
+            let is_committed = hidden_by(key).is_some_and(|document| self.documents.has(document));
+            if !is_of_macos && !is_committed && !is_of_a_call(name) {
                 let step = if MAKES_A_NODE.contains(&tail) { 2 } else { usize::from(MAKES_A_NODE.contains(&name)) };
                 push(&mut steps[step], (key.to_string(), to_key))?;
             }
@@ -266,11 +268,6 @@ impl Copying<'_> {
         })?;
         steps.iter_mut().for_each(|keys| keys.retain(|(key, _)| !late.iter().any(|node| path::is_within(key, node))));
         Ok(steps)
-    }
-
-    /// Whether a key is what a checkpoint's document was before it was committed, where that could not be erased.
-    fn is_committed(&self, key: &str) -> bool {
-        hidden_by(key).is_some_and(|document| self.documents.has(document))
     }
 
     /// Whether there was a node in this folder.
@@ -290,13 +287,8 @@ impl Copying<'_> {
         tasks::run(&pool, keys.len() as u64, width, &task, told)
     }
 
-    /// The text of a document that was read.
-    fn text(&self, key: &str) -> Option<&Vec<u8>> {
-        self.documents.text(key)
-    }
-
     fn bring(&self, key: &str, to_key: &str) -> Result<()> {
-        match self.text(key) {
+        match self.documents.text(key) {
             Some(text) => self.way.to.shared().put(to_key, &[text], Condition::None).map_err(|e| e.at_key(to_key)),
             None => self.way.move_object(key, to_key, &self.moves),
         }
@@ -344,11 +336,12 @@ impl Copying<'_> {
     /// Checks that what was copied of the node with this document was all there. One that cannot be understood is copied as it is.
     fn check_copied(&self, key: &str) -> Result<()> {
         let (node, from, nothing) = (folder_of(key), self.way.from, Map::new());
-        let Some(text) = self.text(key) else { return Ok(()) };
+        let Some(text) = self.documents.text(key) else { return Ok(()) };
         let bare = TextObject::document(text, &[]).map(|document| document.without(v3::CONSOLIDATED)).transpose()?;
         let text = bare.as_deref().unwrap_or(text);
         let Ok(then) = StoredDocument::from_bytes(from, name_of(key), key.to_string(), text, from.as_of()) else { return Ok(()) };
-        let beside = self.text(&path::join(node, v2::ATTRIBUTES)).map(|text| readable(v2::parse_attributes(text))).transpose()?.flatten();
+        let beside =
+            self.documents.text(&path::join(node, v2::ATTRIBUTES)).map(|text| readable(v2::parse_attributes(text))).transpose()?.flatten();
         let attributes = if then.format == Format::V3 { v3::attributes(&then.document) } else { beside.as_ref() };
         match then.kind {
             NodeKind::Array => match shape_of(&then.document) {
@@ -365,12 +358,12 @@ impl Copying<'_> {
 
     /// Whether the document of a node, and in version 2 its attributes, can be understood.
     fn is_understood(&self, key: &str) -> Result<bool> {
-        let Some(text) = self.text(key) else { return Ok(false) };
+        let Some(text) = self.documents.text(key) else { return Ok(false) };
         let from = self.way.from;
         let Some(found) = readable(StoredDocument::from_bytes(from, name_of(key), key.to_string(), text, from.as_of()))? else {
             return Ok(false);
         };
-        match self.text(&path::join(folder_of(key), v2::ATTRIBUTES)) {
+        match self.documents.text(&path::join(folder_of(key), v2::ATTRIBUTES)) {
             Some(text) if found.format == Format::V2 => Ok(readable(v2::parse_attributes(text))?.is_some()),
             _ => Ok(true),
         }
@@ -389,7 +382,7 @@ impl Copying<'_> {
     }
 
     fn compare(&self, key: &str, to_key: &str) -> Result<()> {
-        match self.text(key) {
+        match self.documents.text(key) {
             Some(text) if get(&**self.way.to.shared(), to_key, MAX_CONSOLIDATED)?.as_ref() != Some(text) => {
                 Err(err!(Checksum, "the copy has other bytes, compared with {key}").at_key(to_key))
             }

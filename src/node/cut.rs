@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The member of the shape whose elements are kept.
-const KEPT: &str = "kept";
+pub(super) const KEPT: &str = "kept";
+/// That of elements that are to be erased.
+pub(super) const ERASED: &str = "shape";
 
 /// The shapes, longer than an array's own, of which there may be elements outside of it.
 #[derive(Default)]
@@ -27,14 +29,10 @@ pub(super) struct Beyond {
 }
 
 impl Array {
-    /// Says, before a shorter shape than that of `fresh` is published, what is to be erased: elements of the shape `old`.
-    pub(super) fn begin_cut(&self, fresh: &ArrayState, old: &[u64]) -> Result<()> {
-        fresh.while_there(|| marker::put(self.store(), self.path(), marker::RESIZE, &[("shape", number_list(old))]))
-    }
-
-    /// Says, before a shorter shape than that of `fresh` is published, that elements of the shape `old` stay outside of it.
-    pub(super) fn note_kept(&self, fresh: &ArrayState, old: &[u64]) -> Result<()> {
-        fresh.while_there(|| marker::put(self.store(), self.path(), marker::RESIZE, &[(KEPT, number_list(old))]))
+    /// Says, before a shorter shape than that of `fresh` is published, what becomes of elements of the shape `old`: they are to be `ERASED`, or stay outside
+    /// of it (`KEPT`).
+    pub(super) fn begin_cut(&self, fresh: &ArrayState, what: &str, old: &[u64]) -> Result<()> {
+        fresh.while_there(|| marker::put(self.store(), self.path(), marker::RESIZE, &[(what, number_list(old))]))
     }
 
     /// Uses the state of an array that has another shape, and gives it. Where it `is_cut` writes that began before are kept from what is behind its
@@ -81,7 +79,7 @@ impl Array {
             let old: Dims = lengths.filter_map(|n| json::get_u64(n).ok()).collect();
             Some(old).filter(|old| old.len() == rank)
         };
-        Ok(Beyond { interrupted: shape("shape"), kept: shape(KEPT) })
+        Ok(Beyond { interrupted: shape(ERASED), kept: shape(KEPT) })
     }
 
     /// Erases what a call that was interrupted left, or is still erasing, and says whether there was something. Consolidated metadata say the shape first, as their readers would find
@@ -187,7 +185,7 @@ pub(super) fn says_kept(store: &Store, key: &str) -> Result<bool> {
 /// Gives a copy what its array says of elements beyond its shape, before chunks that hold them are copied as they are.
 pub(super) fn copy_marker((from, node): (&Store, &str), (to, to_node): (&Store, &str)) -> Result<()> {
     let marker = marker::read(from, node, marker::RESIZE)?;
-    let shapes = ["shape", KEPT].map(|name| marker.as_ref().and_then(|marker| Some((name, marker.get(name)?.clone()))));
+    let shapes = [ERASED, KEPT].map(|name| marker.as_ref().and_then(|marker| Some((name, marker.get(name)?.clone()))));
     let shapes: Vec<(&str, Value)> = shapes.into_iter().flatten().collect();
     if shapes.is_empty() { Ok(()) } else { marker::put(to, to_node, marker::RESIZE, &shapes) }
 }

@@ -96,7 +96,7 @@ pub(super) fn end_mark((to, place): (&Store, &str), name: &str) -> Result<()> {
     }
 }
 
-/// What the copying calls ahead of the copy's own document, with the keys of the copy, behind those of the source, if it tells them ([`say_whole`]).
+/// What the copying calls ahead of the copy's own document, with the keys of the copy, behind those of the source, if it tells them ([`say_again`]).
 pub(super) type Ours<'a> = dyn Fn(&[Vec<(String, String)>]) -> Result<()> + 'a;
 
 /// Is told the store and the path where a copy is to be made.
@@ -124,7 +124,8 @@ pub(super) fn fill<T>(copied: Copied<'_>, (to, place): (&Store, &str), how: Crea
         if begun.is_mixed {
             erase_others((to, place), by, keys)?;
         }
-        say_whole((copied, by), (to, place))
+        // Nothing of the copy is missing but its own document.
+        say_again((to, place), (marker::COPY, by), &[("from", copied.source), (WHOLE, copied.state)])
     });
     // What happened to the place is the error to tell. Again behind the document, for what came between.
     let ours = check_ours((to, place), (marker::COPY, copied.source, Some(by)), made.is_ok().then_some(told.get()));
@@ -146,11 +147,6 @@ fn tell_whether_there((copied, by): (Copied<'_>, &str), (to, place): (&Store, &s
         },
     }
     e
-}
-
-/// Checks that a place is still as a call has marked it, and says there that nothing of the copy is missing but its own document.
-fn say_whole((copied, by): (Copied<'_>, &str), at: (&Store, &str)) -> Result<()> {
-    say_again(at, (marker::COPY, by), &[("from", copied.source), (WHOLE, copied.state)])
 }
 
 /// Checks that a place is still as a call has marked it, and says something else there. Errors: `Again`.

@@ -16,21 +16,21 @@ use super::cut_watch::CutWatch;
 use super::document;
 use super::growing::{ReadNodes, cut_shape, read_nodes};
 use super::left_out::LeftOut;
-use super::lookup::{self, find, require};
+use super::lookup::{self, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk_to_copy;
 use super::transfer::{OnProgress, Way, at_node, moved_path};
 use super::{
-    Array, Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, overlap, path, place, source_state, spec, together, transform,
-    upkeep,
+    Array, Create, Group, NodeKind, Spec, Store, consolidate, groups_above, hierarchy, overlap, path, place, source_state, spec, together,
+    transform, upkeep,
 };
 use crate::codec::complete::compared;
 use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::limits::{collect, extend, push, try_collect};
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, codecs_to_v3, upgrade, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, codecs_to_v3, upgrade, v3};
 use notes::{FILL_CHANGED, MISSING_LOST, changes_fill, is_missing_lost, is_sharded, rounds_by_zfp};
 
 /// The maximum number of notes that are kept.
@@ -395,20 +395,11 @@ fn consolidate_as((from, from_path): At<'_>, nodes: &[(String, New)], (to, place
     let groups = nodes.iter().rev().filter(|(_, new)| matches!(new, New::Group(..)));
     let mut groups: Vec<(&str, bool)> = collect(groups.map(|(group, _)| (group.as_str(), false)))?;
     together::for_each(from, true, &mut groups, |(group, is_wanted)| {
-        *is_wanted = is_consolidated(from, group)?;
+        *is_wanted = consolidate::is_wanted(from, group, false)?;
         Ok(())
     })?;
     let mut wanted = groups.iter().filter(|(_, is_wanted)| *is_wanted);
     wanted.try_for_each(|(group, _)| Group::open(to, &moved_path(group, from_path, place))?.consolidate())
-}
-
-/// Whether a group has consolidated metadata, which the copy gets, too.
-fn is_consolidated(store: &Store, node: &str) -> Result<bool> {
-    let key = path::join(node, v2::CONSOLIDATED);
-    if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some() {
-        return Ok(true);
-    }
-    Ok(find(store, node)?.is_some_and(|found| found.document.get(v3::CONSOLIDATED).is_some_and(|c| !c.is_null())))
 }
 
 /// Whether missing chunks of both hold the same. Those of null hold anything, to other readers.

@@ -1,7 +1,7 @@
 //! Changing an array's shape: growing, shrinking with the chunks that go, appending.
 //! Specification: v3 core, "Resizing".
 
-use super::cut::{Beyond, is_longer};
+use super::cut::{self, Beyond, is_longer};
 use super::document::{self, array_document};
 use super::fill::write_fill;
 use super::listed_lengths::Lengths;
@@ -87,7 +87,7 @@ impl Array {
                 self.store().check_erasable()?;
                 // What is written later would come back when the array grows again.
                 self.settle();
-                self.begin_cut(&fresh, gone)?;
+                self.begin_cut(&fresh, cut::ERASED, gone)?;
             }
             if outside != Outside::Erased && is_shorter {
                 // Requests on what stays outside come before.
@@ -139,7 +139,7 @@ impl Array {
         }
         // Where nothing can be erased, no cut comes that would have to know of it.
         if self.store().shared().capabilities().erasable {
-            self.note_kept(fresh, &all)?;
+            self.begin_cut(fresh, cut::KEPT, &all)?;
         }
         Ok(None)
     }

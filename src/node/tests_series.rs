@@ -605,7 +605,7 @@ fn who_changes_one_length_tells_no_other() {
             }
             "resize" => both.resize(&[1, 7], false).unwrap(),
             _ => {
-                both.begin_cut(&both.state(), &[3, 7]).unwrap();
+                both.begin_cut(&both.state(), cut::ERASED, &[3, 7]).unwrap();
                 drop(Series::open(&dataset(&again), "time", None, 1, 0).unwrap());
             }
         }

@@ -1,5 +1,6 @@
 //! Looking through a hierarchy for what is damaged or does not belong there: every document is parsed, every stored chunk decoded whole.
 
+use super::copied_documents::folder_of;
 use super::fault::{Fault, FaultKind};
 use super::lookup::{self, require};
 use super::stored::StoredDocument;
@@ -8,7 +9,7 @@ use super::trail::Trail;
 use super::transfer::OnProgress;
 use super::verify_chunks::{Chosen, Work};
 use super::verify_left::{self, GOES_ON, Left, of_no_node};
-use super::verify_places::{KeyPlace, Known, folder_of};
+use super::verify_places::{KeyPlace, Known};
 use super::walk::Found;
 use super::{Array, Format, Group, NodeKind, Store, consolidate, cut, document, draft, growing, path, place};
 use crate::engine::tasks;

@@ -1,5 +1,6 @@
 //! Where keys are in a hierarchy that is verified.
 
+use super::copied_documents::folder_of;
 use super::document;
 use super::verify_left::is_begun;
 use crate::metadata::{v2, v3};
@@ -58,9 +59,4 @@ impl Known {
         }
         KeyPlace::Elsewhere
     }
-}
-
-/// The folder that a key is in.
-pub(super) fn folder_of(key: &str) -> &str {
-    key.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
