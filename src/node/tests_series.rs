@@ -3,11 +3,11 @@
 use super::resize::Outside;
 use super::tests::{far_from, new_dataset, own, read_all, view};
 use super::tests_growth::Folder;
-use super::tests_store::{Next, Told, anew, left_whole, on, told};
+use super::tests_store::{Next, Plain, Told, anew, left_whole, on, told};
 use super::tests_swap::Overtaken;
 use super::tests_together::failing_once;
 use super::*;
-use crate::codec::registered::{self, Class, Codec, Opened, Size};
+use crate::codec::registered;
 use crate::dtype::{DataType, Element};
 use crate::engine::{Memory, Selection};
 use crate::error::{Error, ErrorKind, Result};
@@ -20,7 +20,7 @@ use crate::store::suite::TestFolder;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread::{self, ThreadId};
+use std::thread;
 use std::time::Duration;
 
 const STEPS: u64 = 11;
@@ -248,50 +248,26 @@ fn chunks_that_are_whole_with_a_step_are_stored_at_the_same_time_in_stores_with_
     assert_eq!(["a", "b"].map(|name| read_all(&Array::open(&near, name).unwrap())), [[7], [8]]);
 }
 
-/// A codec of a program that has it called in the thread of the call only, and notes the others.
-struct Here(ThreadId, Arc<Mutex<Vec<&'static str>>>);
-
-impl Here {
-    fn note(&self, what: &'static str) {
-        if thread::current().id() != self.0 {
-            self.1.lock().unwrap().push(what);
+/// Registers a codec that is to be called in this thread only; gives its calls in others.
+fn staying_here(name: &str) -> Arc<Mutex<Vec<&'static str>>> {
+    let (elsewhere, here) = (Arc::new(Mutex::new(Vec::new())), thread::current().id());
+    let noted = elsewhere.clone();
+    let note = move |what| {
+        if thread::current().id() != here {
+            noted.lock().unwrap().push(what);
         }
-    }
-}
-
-impl Codec for Here {
-    fn class(&self) -> Class {
-        Class::Bytes
-    }
-    fn open(&self, _: &str, _: bool, input: DataType) -> Result<(Arc<dyn Opened>, DataType)> {
-        self.note("open");
-        Ok((Arc::new(Here(self.0, self.1.clone())), input))
-    }
-}
-
-impl Opened for Here {
-    fn any_thread(&self) -> bool {
-        false
-    }
-    fn encoded_size(&self, decoded: usize) -> Result<Size> {
-        Ok(Size::Exact(decoded))
-    }
-    fn encode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
-        self.note("encode");
-        // Meanwhile other threads take what is left.
-        thread::sleep(Duration::from_millis(20));
-        dst[..src.len()].copy_from_slice(src);
-        Ok(src.len())
-    }
-    fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
-        self.encode(src, dst)
-    }
+        if what == "encode" {
+            // Meanwhile other threads take what is left.
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    registered::register(Some(name), None, Arc::new(Plain(Arc::new(note))), false).unwrap();
+    elsewhere
 }
 
 #[test]
 fn codecs_that_stay_in_the_thread_of_the_call_do_where_variables_are_published_at_the_same_time() {
-    let elsewhere = Arc::new(Mutex::new(Vec::new()));
-    registered::register(Some("test.here"), None, Arc::new(Here(thread::current().id(), elsewhere.clone())), false).unwrap();
+    let elsewhere = staying_here("test.here");
     let near = defined(Format::V3);
     let ds = dataset(&near);
     for name in ["a", "b", "c"] {
@@ -316,8 +292,7 @@ fn codecs_that_stay_in_the_thread_of_the_call_do_where_variables_are_published_a
 
 #[test]
 fn codecs_that_stay_in_the_thread_of_the_call_do_where_arrays_get_them_that_are_copied_at_the_same_time() {
-    let elsewhere = Arc::new(Mutex::new(Vec::new()));
-    registered::register(Some("test.here.copied"), None, Arc::new(Here(thread::current().id(), elsewhere.clone())), false).unwrap();
+    let elsewhere = staying_here("test.here.copied");
     let near = Store::memory(&Context::default());
     Group::create(&near, "g", None, Create::New).unwrap();
     for path in ["g/a", "g/b", "g/c"] {

@@ -1,6 +1,8 @@
 //! A store for tests that tells of each call before it is done, and refuses those of which that fails.
 
 use super::{Context, Mode, Store, path};
+use crate::codec::registered::{Class, Codec, Opened, Size};
+use crate::dtype::DataType;
 use crate::error::{Result, err};
 use crate::store::memory::MemoryStore;
 use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage, StorageExt};
@@ -172,5 +174,36 @@ impl Due {
     /// Whether it was done, or nothing was to be; nothing is from now on.
     pub fn is_over(&self) -> bool {
         self.0.lock().unwrap().take().is_none()
+    }
+}
+
+/// A codec of a program that leaves bytes as they are, has itself called in the thread of the call only, and notes its opening and its use.
+#[derive(Clone)]
+pub(super) struct Plain(pub Arc<dyn Fn(&'static str) + Send + Sync>);
+
+impl Codec for Plain {
+    fn class(&self) -> Class {
+        Class::Bytes
+    }
+    fn open(&self, _: &str, _: bool, input: DataType) -> Result<(Arc<dyn Opened>, DataType)> {
+        (self.0)("open");
+        Ok((Arc::new(self.clone()), input))
+    }
+}
+
+impl Opened for Plain {
+    fn any_thread(&self) -> bool {
+        false
+    }
+    fn encoded_size(&self, decoded: usize) -> Result<Size> {
+        Ok(Size::Exact(decoded))
+    }
+    fn encode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+        (self.0)("encode");
+        dst[..src.len()].copy_from_slice(src);
+        Ok(src.len())
+    }
+    fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+        self.encode(src, dst)
     }
 }

@@ -247,38 +247,17 @@ mod tests {
     /// Functions of a codec that may not run anywhere, and that of the log.
     #[test]
     fn functions_of_the_program_run_in_the_thread_of_its_call() {
-        use crate::codec::registered::{Class, Codec, Opened, Size, register};
-        use crate::error::Result;
+        use crate::codec::registered::register;
+        use crate::node::tests_store::Plain;
         use std::collections::HashSet;
         use std::sync::Mutex;
         use std::thread::{ThreadId, current};
-        struct Own(Arc<Mutex<HashSet<ThreadId>>>);
-        impl Codec for Own {
-            fn class(&self) -> Class {
-                Class::Bytes
-            }
-            fn open(&self, _: &str, _: bool, input: DataType) -> Result<(Arc<dyn Opened>, DataType)> {
-                self.0.lock().unwrap().insert(current().id());
-                Ok((Arc::new(Own(self.0.clone())), input))
-            }
-        }
-        impl Opened for Own {
-            fn any_thread(&self) -> bool {
-                false
-            }
-            fn encoded_size(&self, decoded: usize) -> Result<Size> {
-                Ok(Size::Exact(decoded))
-            }
-            fn encode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
-                dst[..src.len()].copy_from_slice(src);
-                Ok(src.len())
-            }
-            fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
-                self.encode(src, dst)
-            }
-        }
         let (opened, told) = <(Arc<Mutex<HashSet<ThreadId>>>, Arc<Mutex<HashSet<ThreadId>>>)>::default();
-        register(None, Some("test.own"), Arc::new(Own(opened.clone())), true).unwrap();
+        let by = opened.clone();
+        let note = move |_: &str| {
+            by.lock().unwrap().insert(current().id());
+        };
+        register(None, Some("test.own"), Arc::new(Plain(Arc::new(note))), true).unwrap();
         let memory: SharedStore = Arc::new(MemoryStore::new());
         let (store, _) = hierarchy_in(memory.clone());
         for group in ["g", "a", "b", "c", "d"] {
