@@ -215,6 +215,14 @@ fn parts_of_one_chunk_or_shard_are_all_kept() {
         };
         let store = overtake(latency, "a/c/0", &make, &part(3, 70), &batch);
         assert_eq!(read_all(&open(&store)), [80, 81, 3, 70, 5, 6]);
+        // What was kept of the chunk is no longer what is stored.
+        let cached = |store: &Store| {
+            let array = open(&store.cached(1 << 20, Mode::ReadWrite).unwrap());
+            assert_eq!(read_all(&array), [1, 2, 3, 4, 5, 6]);
+            write(&array, 0, &mut [80]);
+        };
+        let store = overtake(latency, "a/c/0", &make, &part(3, 70), &cached);
+        assert_eq!(read_all(&open(&store)), [80, 2, 3, 70, 5, 6]);
     }
     let inner = |store: &Store| open(store).chunk_write(&[0], true, &[9, 0, 0, 0, 8, 0, 0, 0]).unwrap();
     let store = overtake(false, "a/c/0", &numbers(sharded), &part(3, 70), &inner);

@@ -148,7 +148,9 @@ impl<'a> ChunkSink<'a> {
             Some(Object::File(file)) if !os::keeps_files_open() => Some(file.stamp()?),
             _ => None,
         };
-        Ok(ChunkSink { condition, looked, ..self })
+        // A file is looked at right before it is replaced, which a change that is started later is not.
+        let later = self.later.filter(|_| store.files().is_none());
+        Ok(ChunkSink { condition, looked, later, ..self })
     }
 
     /// Looks, right before the new file gets the name, whether the old one still has it: else it was replaced or erased.
@@ -309,6 +311,8 @@ mod tests {
     use crate::engine::Selection;
     use crate::engine::shard_open::tests::view;
     use crate::metadata::{Codecs, v3::codec_list};
+    use crate::store::SharedStore;
+    use crate::store::cache::CacheStore;
     use crate::store::fault;
     use crate::store::local::path::LOCK_NAME;
     use crate::store::local::{LocalStore, SyncMode};
@@ -317,11 +321,23 @@ mod tests {
 
     const LITTLE: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
 
+    /// How a test's array is stored and opened.
+    #[derive(Clone, Copy, Debug)]
+    struct How<'a> {
+        codecs: &'a str,
+        sync: SyncMode,
+        /// What is stored before is synced.
+        flushed: bool,
+        /// The process that writes a part does so through a cache.
+        cached: bool,
+    }
+
     /// One chunk of 16 elements as one of several processes has it open.
-    fn open(root: &std::path::Path, codecs: &str, sync: SyncMode) -> Arc<BoundArray> {
+    fn open(root: &std::path::Path, How { codecs, sync, cached, .. }: How<'_>) -> Arc<BoundArray> {
         let codecs = Codecs::V3(codec_list(&crate::json::parse_text(codecs).unwrap()).unwrap());
         let chain = Chain::parse(&codecs, DataType::Int32, 1).unwrap();
-        let store = Arc::new(LocalStore::open(root, true, sync).unwrap());
+        let local: SharedStore = Arc::new(LocalStore::open(root, true, sync).unwrap());
+        let store = if cached { Arc::new(CacheStore::new(local, 1 << 20)) } else { local };
         let mut array = BoundArray::plain((store, "a/"), (&[16], &[16]), DataType::Int32, &chain);
         array.lenient.empty_is_missing = true;
         Arc::new(array)
@@ -348,9 +364,9 @@ mod tests {
         [(Some(3), 7, 5), (Some(3), 7, 0), (None, 7, 5), (Some(0), 0, 5), (Some(3), 0, 0), (Some(EMPTY), 7, 5)];
 
     /// Whether another process came as it writes before a call. Neither loses what it has written, but where both have.
-    fn comes_beside(case: (Option<i32>, i32, i32), (codecs, sync, flushed): (&str, SyncMode, bool), (call, after): (Call, usize)) -> bool {
+    fn comes_beside(case: (Option<i32>, i32, i32), how: How<'_>, (call, after): (Call, usize)) -> bool {
         let ((before, part, whole), root) = (case, TestFolder::new("sink-beside"));
-        let [own, other] = [(); 2].map(|()| open(&root, codecs, sync));
+        let [own, other] = [how.cached, false].map(|cached| open(&root, How { cached, ..how }));
         // What a process has stored itself since its last flush is replaced without a sync.
         write(&own, vec![before.unwrap_or(1); 16]);
         match before {
@@ -360,13 +376,13 @@ mod tests {
             Some(0) => write(&own, vec![3; 2]),
             Some(_) => {}
         }
-        if flushed {
+        if how.flushed {
             own.store.flush().unwrap();
         }
         let writer = other.clone();
         let ((), came) = fault::before(call, after, move || write(&writer, vec![whole; 16]), || write(&own, vec![part; 2]));
         let found = stored(&other);
-        let told = format!("{case:?} {sync:?}, flushed: {flushed}, before {call:?} {after}: {found:?}, {codecs}");
+        let told = format!("{case:?}, before {call:?} {after}: {found:?}, {how:?}");
         assert!(!came || found[2..] == [whole; 14] && (found[..2] == [part; 2] || found[..2] == [whole; 2]), "{told}");
         assert!(names_in(&root.join("a")).iter().all(|name| [LOCK_NAME, "c.0"].contains(&&**name)), "{told}");
         came
@@ -387,7 +403,8 @@ mod tests {
             (&*plain, SyncMode::None, false),
             (&*sharded, SyncMode::Batch, true),
         ];
-        for how in all {
+        let hows = all.map(|(codecs, sync, flushed)| [false, true].map(|cached| How { codecs, sync, flushed, cached }));
+        for how in hows.into_iter().flatten() {
             let points = CASES.iter().flat_map(|case| calls.map(|call| (*case, call)));
             let came: usize = points.map(|(case, call)| (0..).take_while(|after| comes_beside(case, how, (call, *after))).count()).sum();
             assert!(came > 30, "{came}");

@@ -203,8 +203,12 @@ impl Storage for CacheStore {
         Capabilities { latency: true, ..self.inner.capabilities() }
     }
 
+    /// A file is opened as the one that it is: a change of it goes by whether the key still holds that file.
     fn open(&self, key: &str) -> Result<Option<Object>> {
         check_key(key)?;
+        if self.inner.files().is_some() {
+            return self.inner.open(key);
+        }
         let found = start_and_wait(self, key, &[ByteRange::WHOLE], None)?;
         Ok(found.map(|fetched| {
             let bytes = fetched.parts.into_iter().next().unwrap_or_default();

@@ -208,7 +208,7 @@ fn a_store_around_another_hands_on_every_method() {
     check_wrapper("below", |inner| Arc::new(PrefixStore::below(inner, "a/").unwrap()), &[]);
     check_wrapper("above", |inner| Arc::new(PrefixStore::above(inner, "").unwrap()), &[]);
     check_wrapper("root-last", |inner| Arc::new(RootLast::new(inner)), &[]);
-    let own = ["open", "read_all"].map(|method| (method, "reads by `start`, to keep what it read"));
+    let own = [("read_all", "reads by `start`, to keep what it read")];
     check_wrapper("cache", |inner| Arc::new(CacheStore::new(inner, 1 << 20)), &own);
     let slow = "a network has no files, and its requests are made by the methods that take time";
     let own = [
