@@ -1,7 +1,7 @@
 //! Writers in stores without locks whose puts come late: by then another one has taken the array over, and published what it stored in their place.
 
 use super::tests::{own, read_all, spec, view, write_all};
-use super::tests_store::{Next, Told, on, told};
+use super::tests_store::{Next, on, told};
 use super::tests_swap::Overtaken;
 use super::*;
 use crate::dtype::DataType;
@@ -40,7 +40,7 @@ fn process(
     name: &'static str,
     tell: impl Fn(Next<'_>) -> Result<()> + Send + Sync + 'static,
 ) -> SharedStore {
-    Arc::new(Told { inner: Arc::new(Overtaken::alone(inner.clone(), latency)), tell, name: Some(name) })
+    told(Arc::new(Overtaken::alone(inner.clone(), latency).named(name)), tell)
 }
 
 /// An appender that publishes every hundred steps, or when it is flushed.

@@ -647,8 +647,8 @@ fn a_node_that_another_process_makes_before_a_copy_marks_its_place_stays_whole()
 fn a_marker_that_comes_late_to_a_node_that_is_whole_is_told_of_and_goes_with_the_same_call() {
     let shared: SharedStore = Arc::new(Overtaken::alone(Arc::new(MemoryStore::new()), false));
     let (store, key) = (with_consolidated(&shared), "d/ozarr-copy.json");
-    let late =
-        |what: &str| store.key_put(key, format!(r#"{{"from": "overtaken: g{what}", "by": "0123456789abcdef"}}"#).as_bytes()).unwrap();
+    let from = shared.describe();
+    let late = |what: &str| store.key_put(key, format!(r#"{{"from": "{from} g{what}", "by": "0123456789abcdef"}}"#).as_bytes()).unwrap();
     let is_there = || store.key_get(key).unwrap().is_some();
     Group::create(&store, "", None, Create::OpenIfSame).unwrap();
     for (text, copy) in copies() {
@@ -726,8 +726,7 @@ fn who_renames_what_another_process_has_renamed_meanwhile_is_not_told_to_erase_a
 /// Before each request of the first one the second one begins, which ends behind one of its changes, or before one of whose requests a third one begins.
 #[test]
 fn a_node_that_several_processes_rename_at_once_is_whole_at_its_old_place_or_its_new_one() {
-    // Other tests that do within a call what another process does hold locks that this one would wait for.
-    let process = |shared: SharedStore| on(Arc::new(Overtaken::alone(shared, false).named("renamed at once:")));
+    let process = |shared: SharedStore| on(Arc::new(Overtaken::alone(shared, false)));
     let rename = move |shared: SharedStore| drop(process(shared).rename_node("a", "b"));
     for (format, ends) in [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, false), (format, true)]) {
         let mut most = 1;

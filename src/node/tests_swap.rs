@@ -81,8 +81,9 @@ impl crate::store::Storage for Overtaken {
         self.inner.flush()
     }
 
+    /// Of a name of its own for each store inside: other tests lock, and tell of changes, by theirs at the same time.
     fn describe(&self) -> String {
-        self.name.to_string()
+        format!("{}{}", self.name, self.inner.describe())
     }
 }
 
