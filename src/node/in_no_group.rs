@@ -2,11 +2,13 @@
 //! listing has them.
 
 use super::walk::Found;
-use super::{Store, lookup, path};
+use super::{Store, lookup, path, together};
 use crate::error::{Result, err};
 use crate::limits::{add, certain, check_memory, collect, push};
 use crate::metadata::Format;
+use crate::store::StorageExt;
 use std::collections::{BTreeSet, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 /// The node whose document a consolidated entry is, by its path relative to the group.
 pub(super) fn node_of(entry: &str, format: Format) -> &str {
@@ -45,7 +47,17 @@ pub(super) fn find<'a>(
             add(&mut folders, *above)?;
         }
     }
-    let is_apart = |node: &&str| path::ancestors(node).into_iter().any(|above| folders.contains(above));
+    let mut outermost =
+        collect(folders.iter().copied().filter(|folder| !path::ancestors(folder).iter().any(|above| folders.contains(above))))?;
+    // One request, and none for each node of a group that was removed.
+    let gone = Mutex::new(HashSet::new());
+    together::for_each(store, true, &mut outermost, |folder| {
+        let is_gone = certain(is_empty(store, &path::join(group, folder)))?.is_ok_and(|is_empty| is_empty);
+        if is_gone { add(&mut gone.lock().unwrap_or_else(PoisonError::into_inner), *folder).map(drop) } else { Ok(()) }
+    })?;
+    let gone = gone.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let is_in = |node: &str, folders: &HashSet<&str>| path::ancestors(node).into_iter().any(|above| folders.contains(above));
+    let is_apart = |node: &&str| is_in(node, &folders) && !is_in(node, &gone);
     let inside = collect(nodes.iter().copied().filter(is_apart))?;
     let (mut apart, mut there) = (Vec::new(), Vec::new());
     for (node, found) in inside.iter().zip(found(&inside)?) {
@@ -63,17 +75,23 @@ pub(super) fn find<'a>(
     Ok(apart)
 }
 
+/// Whether a folder holds nothing.
+fn is_empty(store: &Store, folder: &str) -> Result<bool> {
+    let listing = store.shared().list_dir(&path::prefix(folder))?;
+    Ok(listing.keys.is_empty() && listing.prefixes.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::metadata::{Map, Value, v2, v3};
     use crate::node::tests::{faults, keys, memory, object, put, read_all, spec_as, text, write_all};
     use crate::node::tests_growth::Folder;
-    use crate::node::tests_store::on;
+    use crate::node::tests_store::{Next, on, told};
     use crate::node::{Array, Context, Create, FaultKind, Group, Mode, VerifyOptions};
-    use crate::store::StorageExt;
     use crate::store::latency::LatencyStore;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
     const ARRAYS: [&str; 5] = ["a/b/y", "a/x", "g/h/i/z", "g/u", "t"];
@@ -192,6 +210,30 @@ mod tests {
                 assert_eq!((differences(store), verify(store, true)), (vec![], vec![]), "{format:?}");
                 assert_eq!(named(store).len(), nodes, "{format:?}: {:?}", named(store));
             }
+        }
+    }
+
+    #[test]
+    fn what_was_removed_with_its_group_is_not_looked_for_node_by_node() {
+        let asked = |format, count: usize| {
+            let (made, asked) = (memory(), Arc::new(AtomicUsize::new(0)));
+            Group::create(&made, "", Some(format), Create::New).unwrap();
+            for i in 0..count {
+                Array::create(&made, &format!("g/h/a{i}"), &spec_as(format, &[4], &[2]), Create::New).unwrap();
+            }
+            Group::open(&made, "").unwrap().consolidate().unwrap();
+            made.shared().erase_prefix("g/").unwrap();
+            let counts = asked.clone();
+            let store = on(told(made.shared().clone(), move |next| {
+                counts.fetch_add(usize::from(!matches!(next, Next::Opened(_))), Ordering::Relaxed);
+                Ok(())
+            }));
+            let found = differences(&store);
+            assert!(found.len() == count + 2 && found.iter().all(|line| line.ends_with(" is listed and not there")), "{found:?}");
+            asked.load(Ordering::Relaxed)
+        };
+        for format in [Format::V2, Format::V3] {
+            assert_eq!(asked(format, 20), asked(format, 2), "{format:?}");
         }
     }
 
