@@ -154,7 +154,7 @@ impl Store {
         while let Some((folder, above)) = todo.pop() {
             let found = find(self, &folder);
             let format = found.as_ref().ok().and_then(Option::as_ref).map(|found| found.format);
-            let names = dead.see_documents(self, &folder, format)?;
+            let names = dead.see_documents(self, &folder, format)?.prefixes;
             match found {
                 Ok(Some(found)) if found.kind == NodeKind::Array => self.check_chunk_places(&folder, found)?,
                 _ => {

@@ -3,7 +3,7 @@
 use super::{Store, document, path};
 use crate::error::{Result, err};
 use crate::metadata::Format;
-use crate::store::StorageExt;
+use crate::store::{Listing, StorageExt};
 
 /// Counts such links.
 #[derive(Default)]
@@ -27,16 +27,16 @@ impl DeadLinks {
         self.count > 0
     }
 
-    /// Takes those in the place of documents in a folder of a store of files. What else is no file there is an error, as it is when it is read. Gives the
-    /// names of the folders that are beside them. A folder that cannot be listed is taken for empty if no node with a `format` is known there. A node of
+    /// Takes those in the place of documents in a folder of a store of files. What else is no file there is an error, as it is when it is read. Gives what is
+    /// in the folder. A folder that cannot be listed is taken for empty if no node with a `format` is known there. A node of
     /// version 3 has all in the document that it was found by: what is beside that is not read.
-    pub fn see_documents(&mut self, store: &Store, node: &str, format: Option<Format>) -> Result<Vec<String>> {
+    pub fn see_documents(&mut self, store: &Store, node: &str, format: Option<Format>) -> Result<Listing> {
         let listing = match store.shared().list_dir(&path::prefix(node)) {
-            Err(_) if format.is_none() => return Ok(Vec::new()),
+            Err(_) if format.is_none() => return Ok(Listing::default()),
             listed => listed?,
         };
         if format == Some(Format::V3) {
-            return Ok(listing.prefixes);
+            return Ok(listing);
         }
         let keys = |names: &[String]| {
             let names = names.iter().filter(|name| document::DOCUMENTS.contains(&name.as_str()));
@@ -47,7 +47,7 @@ impl DeadLinks {
             return Err(opened.unwrap_or_else(|| err!(Io, "found what is no file, expected a document")).at_key(key));
         }
         keys(&listing.dead_links).into_iter().for_each(|key| self.add(key));
-        Ok(listing.prefixes)
+        Ok(listing)
     }
 
     /// The line about those that are left out, if there are any.

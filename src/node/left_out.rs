@@ -62,10 +62,10 @@ impl LeftOut {
         ArrayState::new(store, node, *meta, &Handling::default()).map(Some)
     }
 
-    /// Takes what is in the folder of an array.
-    pub fn see_array(&mut self, store: &Store, array: &ArrayState) -> Result<()> {
+    /// Takes what is in the folder of an array, which may be `listed` already, as [`each_place`] says.
+    pub fn see_array(&mut self, store: &Store, array: &ArrayState, listed: Option<(String, Listing)>) -> Result<()> {
         let mut others = Vec::new();
-        each_place(store.shared(), &Places::new(array), &mut |place| match place {
+        each_place(store.shared(), &Places::new(array), listed, &mut |place| match place {
             ListedKey::Other(key) if others.last() != Some(&key) => push(&mut others, key),
             _ => Ok(()),
         })?;

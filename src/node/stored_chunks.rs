@@ -6,7 +6,7 @@ use crate::error::{Error, Result, err};
 use crate::grid::key::KeyEncoding;
 use crate::limits::{Dims, push};
 use crate::platform::libc;
-use crate::store::{SharedStore, StorageExt};
+use crate::store::{Listing, SharedStore, StorageExt};
 
 /// What a listing has where chunks are.
 pub(super) enum ListedKey {
@@ -25,7 +25,7 @@ pub(super) enum ListedKey {
 /// chunks have a folder, a folder at a chunk's key, and a pipe or the like, or a link in a circle, at either, are errors, as they are when the chunk is read: they
 /// are no missing chunks.
 pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
-    each_place(store, &Places::new(array), &mut |place| match place {
+    each_place(store, &Places::new(array), None, &mut |place| match place {
         ListedKey::Chunk(key, index) => each(&key, &index),
         ListedKey::Misplaced(e) => Err(e),
         ListedKey::DeadLink(_) | ListedKey::Other(_) => Ok(()),
@@ -36,7 +36,7 @@ pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn
 /// git-annex has not fetched; a copy would have the fill value there for good.
 pub(super) fn each_chunk_to_copy(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
     let mut dead = DeadLinks::default();
-    each_place(store, &Places::new(array), &mut |place| match place {
+    each_place(store, &Places::new(array), None, &mut |place| match place {
         ListedKey::Chunk(key, index) => each(&key, &index),
         ListedKey::Misplaced(e) => Err(e),
         ListedKey::DeadLink(key) => {
@@ -48,8 +48,13 @@ pub(super) fn each_chunk_to_copy(store: &SharedStore, array: &ArrayState, each: 
     dead.refuse("chunks", "where the fill value is to be copied")
 }
 
-/// Calls `each` with all that a listing has where an array's chunks are.
-pub(super) fn each_place(store: &SharedStore, places: &Places, each: &mut dyn FnMut(ListedKey) -> Result<()>) -> Result<()> {
+/// Calls `each` with all that a listing has where an array's chunks are. `listed` is what is in the folder of that name, if it was listed already.
+pub(super) fn each_place(
+    store: &SharedStore,
+    places: &Places,
+    listed: Option<(String, Listing)>,
+    each: &mut dyn FnMut(ListedKey) -> Result<()>,
+) -> Result<()> {
     if store.files().is_none() {
         return store.list(places.folder(), &mut |key| match places.index(key)? {
             Some(index) if places.is_inside(&index) => each(ListedKey::Chunk(key.to_string(), index)),
@@ -59,8 +64,9 @@ pub(super) fn each_place(store: &SharedStore, places: &Places, each: &mut dyn Fn
     }
     let misplaced = |e: Error, key: String| ListedKey::Misplaced(e.at_key(key));
     let mut folders = vec![places.folder().to_string()];
+    let mut listed = listed.filter(|(folder, _)| folder == places.folder());
     while let Some(folder) = folders.pop() {
-        let listing = store.list_dir(&folder)?;
+        let listing = listed.take().map_or_else(|| store.list_dir(&folder), |(_, listing)| Ok(listing))?;
         for key in listing.keys.iter().map(|name| format!("{folder}{name}")) {
             if let Some(index) = places.chunk(&key)? {
                 each(ListedKey::Chunk(key, index))?;

@@ -1,8 +1,10 @@
 //! Copies, migrations, moves and cuts: what is as it was, what is refused, and what others find after an error.
 
+use super::left_out::LeftOut;
 use super::tests::{kind, memory, object, put, read_all, spec, spec_as, text, view, write_all};
 use super::tests_growth::Folder;
-use super::tests_store::{Next, Told};
+use super::tests_store::{Next, Told, on, told};
+use super::transfer::nodes_to_copy;
 use super::*;
 use crate::dtype::{DataType, Overflow};
 use crate::engine::Selection;
@@ -289,6 +291,21 @@ fn links_to_nothing_beside_nodes_are_told_and_those_beside_documents_of_version_
     for node in ["copy/x", "migrated/x", "keys/x"] {
         assert_eq!(read_all(&Array::open(store, node).unwrap()), [1, 2, 3, 4], "{node}");
     }
+}
+
+/// A folder of version 2 may have very many chunks beside the documents.
+#[test]
+fn a_folder_of_version_2_is_listed_once_to_find_what_is_copied() {
+    let folder = Folder::new("listed-once");
+    write_all(&Array::create(&folder.1, "g/x", &spec_as(Format::V2, &[4], &[2]), Create::New).unwrap(), &mut [1, 2, 3, 4]);
+    let lists = Arc::new(AtomicUsize::new(0));
+    let counts = lists.clone();
+    let store = on(told(folder.1.shared().clone(), move |next| {
+        counts.fetch_add(usize::from(matches!(next, Next::List)), Ordering::Relaxed);
+        Ok(())
+    }));
+    let found = nodes_to_copy(&store, "g", Some(&mut LeftOut::default())).unwrap();
+    assert_eq!((found.nodes, lists.load(Ordering::Relaxed)), (vec!["g".to_string(), "g/x".to_string()], 2));
 }
 
 /// Between two steps, and while the chunk of one is stored.

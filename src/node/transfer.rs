@@ -82,11 +82,7 @@ fn nodes(store: &Store, root: &str, others: Option<&mut LeftOut>, with_links: bo
             )?;
         }
         let any_thread = places.iter().all(|place| !matches!(&place.below, Below::Chunks(Some(array)) if array.has_registered_keys()));
-        together::for_each(store, any_thread, &mut places, |place| {
-            place.list(store, others.is_some())?;
-            let sees = with_links && place.format != Some(Format::V3);
-            if sees { place.dead.see_documents(store, &place.path, place.format).map(drop) } else { Ok(()) }
-        })?;
+        together::for_each(store, any_thread, &mut places, |place| place.list(store, others.is_some(), with_links))?;
         for LookedAt { path, below, names, left_out: beside, dead: links, .. } in places {
             dead.add_all(links);
             if let Below::Nodes(trail, _) = &below {
@@ -134,12 +130,14 @@ struct LookedAt {
 }
 
 impl LookedAt {
-    /// Lists what is there, `with_others` that are no part of Zarr.
-    fn list(&mut self, store: &Store, with_others: bool) -> Result<()> {
+    /// Lists what is there, `with_others` that are no part of Zarr, and `with_links` to nothing in the place of documents.
+    fn list(&mut self, store: &Store, with_others: bool, with_links: bool) -> Result<()> {
+        let (prefix, sees) = (path::prefix(&self.path), with_links && self.format != Some(Format::V3));
+        let listed = if sees { Some(self.dead.see_documents(store, &self.path, self.format)?) } else { None };
         match &self.below {
             Below::Nodes(_, is_d0) => {
                 if with_others {
-                    let listing = store.shared().list_dir(&path::prefix(&self.path))?;
+                    let listing = listed.map_or_else(|| store.shared().list_dir(&prefix), Ok)?;
                     self.left_out.see_group(&self.path, &listing);
                     self.names = listing.prefixes;
                 } else {
@@ -149,7 +147,7 @@ impl LookedAt {
                     self.names.retain(|name| name != draft::CONSOLIDATED_GROUP);
                 }
             }
-            Below::Chunks(Some(array)) => drop(self.left_out.see_array(store, array)),
+            Below::Chunks(Some(array)) => drop(self.left_out.see_array(store, array, listed.map(|listing| (prefix, listing)))),
             Below::Unknown if with_others => self.left_out.see_folder(store, &self.path),
             Below::Chunks(None) | Below::Unknown => {}
         }

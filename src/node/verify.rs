@@ -407,7 +407,7 @@ impl Verification<'_> {
             let (is_known, mut chunks) = (known.is_some(), known.unwrap_or_default());
             if is_listable && !is_known {
                 let mut misplaced = Vec::new();
-                let listed = each_place(&array.chunk_store, &array.places, &mut |place| {
+                let listed = each_place(&array.chunk_store, &array.places, None, &mut |place| {
                     match place {
                         ListedKey::Chunk(_, index) => push(&mut chunks, index)?,
                         ListedKey::Misplaced(e) => push(&mut misplaced, Fault::of(e, &array.node)?)?,
