@@ -12,8 +12,9 @@ use super::{
 };
 use crate::error::Result;
 use crate::fork::ForkReset;
-use crate::limits::{make_room, reserve, reserve_one};
-use std::collections::{HashMap, VecDeque};
+use crate::limits::{make_room, reserve};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Another store behind a cache of `limit` bytes.
@@ -26,7 +27,8 @@ pub struct CacheStore {
 /// What is kept. Where room is needed the oldest entry goes, unless it was used since it came or was last passed over.
 #[derive(Default)]
 struct KeptObjects {
-    entries: HashMap<String, Vec<Entry>>,
+    /// Sorted, so that forgetting those below a prefix takes no longer for the others.
+    entries: BTreeMap<String, Vec<Entry>>,
     /// The keys and numbers of the entries, the oldest first, and of some that are gone.
     order: VecDeque<(String, u64)>,
     count: usize,
@@ -74,7 +76,7 @@ impl KeptObjects {
         let number = self.next;
         self.next += 1;
         // What finds no room is not kept.
-        if reserve_one(&mut self.entries).is_err() || self.order.try_reserve(1).is_err() {
+        if self.order.try_reserve(1).is_err() {
             return;
         }
         let entry = Entry { number, ranges: ranges.to_vec(), version, parts, bytes, used: false };
@@ -100,6 +102,11 @@ impl KeptObjects {
                 _ => self.remove(&key, |entry| entry.number == number),
             }
         }
+    }
+
+    fn first_below(&self, prefix: &str) -> Option<&String> {
+        let from = (Bound::Included(prefix), Bound::Unbounded);
+        self.entries.range::<str, _>(from).next().map(|(key, _)| key).filter(|key| key.starts_with(prefix))
     }
 
     fn remove(&mut self, key: &str, goes: impl Fn(&Entry) -> bool) {
@@ -136,16 +143,11 @@ impl CacheStore {
         CacheStore { inner, limit, kept: Arc::new(ForkReset::new(Mutex::default)) }
     }
 
-    fn forget(&self, goes: impl Fn(&str) -> bool) {
+    fn forget_below(&self, prefix: &str) {
         let mut kept = lock(&self.kept);
-        let KeptObjects { entries, count, bytes, .. } = &mut *kept;
-        entries.retain(|key, list| {
-            let stays = !goes(key);
-            for gone in list.iter().filter(|_| !stays) {
-                (*count, *bytes) = (*count - 1, *bytes - gone.bytes);
-            }
-            stays
-        });
+        while let Some(key) = kept.first_below(prefix).cloned() {
+            kept.remove(&key, |_| true);
+        }
     }
 
     fn forget_key(&self, key: &str) {
@@ -234,7 +236,7 @@ impl Storage for CacheStore {
         let done = self.inner.erase_keys(keys);
         match keys {
             Keys::One(key) => self.forget_key(key),
-            Keys::Below(prefix) => self.forget(|key| key.starts_with(prefix)),
+            Keys::Below(prefix) => self.forget_below(prefix),
         }
         done
     }
@@ -300,6 +302,25 @@ mod tests {
         inner.put("large", &[&[0; 4000]], Condition::None).unwrap();
         let before = lock(&cache.kept).bytes;
         assert_eq!((value("large").unwrap().len(), lock(&cache.kept).bytes), (4000, before));
+    }
+
+    #[test]
+    fn what_is_erased_below_a_prefix_is_forgotten_and_nothing_else() {
+        let keys = ["a", "a-/x", "a/x", "a/y/z", "a0", "b/a/x"];
+        for (prefix, gone) in [("a/", 2..4), ("a/y/", 3..4), ("c/", 0..0), ("", 0..6)] {
+            let cache = CacheStore::new(Arc::new(MemoryStore::new()), 1 << 20);
+            for key in keys {
+                cache.put(key, &[b"value"], Condition::None).unwrap();
+                assert!(crate::store::get(&cache, key, 9).unwrap().is_some());
+            }
+            cache.erase_prefix(prefix).unwrap();
+            let kept = lock(&cache.kept);
+            let left: Vec<&str> = kept.entries.keys().map(String::as_str).collect();
+            let expected = keys.iter().zip(0..).filter(|(_, i)| !gone.contains(i)).map(|(key, _)| *key);
+            assert_eq!(left, expected.collect::<Vec<_>>(), "{prefix}");
+            assert_eq!(kept.count, left.len());
+            assert_eq!(kept.bytes, left.iter().map(|key| OVERHEAD + key.len() + 5).sum::<usize>(), "{prefix}");
+        }
     }
 
     /// A store whose versions are that time and a length.
