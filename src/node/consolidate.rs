@@ -8,11 +8,11 @@ use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
 use super::{Group, NodeKind, Store, document, draft, in_no_group, lookup, lost, path, upkeep};
 use crate::error::{ErrorKind, Result, bail};
-use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, check_memory, collect as collect_list, collect_table, extend, push};
+use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, add, check_memory, collect as collect_list, collect_table, extend, push};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, number_list, v2, v3};
 use crate::store::{Condition, get};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Gives dimensions and the lengths that they are cut to, of nodes whose documents were read.
 type CutsOf<'a> = dyn FnMut(&[Found]) -> Result<Cuts> + 'a;
@@ -144,7 +144,7 @@ impl Group {
         };
         let Some(listed) = listed else { return Ok((None, Vec::new())) };
         let below = walk_fresh(store, path, format)?;
-        let unread = if left_out { unread_in(path, &below)? } else { Vec::new() };
+        let unread = if left_out { unread_in(path, &below)? } else { HashSet::new() };
         let fresh = entries_of(store, path, format, below.len(), below.iter().cloned(), left_out.then(Map::new).as_ref())?;
         let mut differences = differences(&listed, &fresh, &unread)?;
         let missing = differences.iter().filter(|(_, what)| *what == NOT_THERE).map(|(entry, _)| entry.as_str());
@@ -232,17 +232,16 @@ const NOT_THERE: &str = "is listed and not there";
 pub(in crate::node) const IN_NO_GROUP: &str = "is listed, and in no group";
 
 /// The nodes below a group that cannot be understood, by their paths relative to it.
-fn unread_in(group: &str, below: &[Found]) -> Result<Vec<String>> {
-    collect_list(below.iter().filter(|found| found.node.is_err()).map(|found| path::relative(group, &found.path).to_string()))
-}
-
-/// Whether a consolidated entry is that of one of these nodes, or of one below them.
-fn is_of(nodes: &[String], key: &str) -> bool {
-    nodes.iter().any(|node| path::is_within(key, node))
+fn unread_in(group: &str, below: &[Found]) -> Result<HashSet<String>> {
+    let mut unread = HashSet::new();
+    for found in below.iter().filter(|found| found.node.is_err()) {
+        add(&mut unread, path::relative(group, &found.path).to_string())?;
+    }
+    Ok(unread)
 }
 
 /// What consolidated entries and the documents themselves do not agree on, for each node or document but those that are `unread`.
-fn differences(listed: &Map, fresh: &Map, unread: &[String]) -> Result<Vec<Difference>> {
+fn differences(listed: &Map, fresh: &Map, unread: &HashSet<String>) -> Result<Vec<Difference>> {
     let is_empty = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
     let mut found = Vec::new();
     for (key, value) in fresh {
@@ -252,7 +251,7 @@ fn differences(listed: &Map, fresh: &Map, unread: &[String]) -> Result<Vec<Diffe
             Some(_) => {}
         }
     }
-    for (key, _) in listed.iter().filter(|(key, value)| !fresh.contains_key(key) && !is_empty(value) && !is_of(unread, key)) {
+    for (key, _) in listed.iter().filter(|(key, value)| !fresh.contains_key(key) && !is_empty(value) && !path::is_within_any(key, unread)) {
         push(&mut found, (key.to_string(), NOT_THERE))?;
     }
     Ok(found)
@@ -368,18 +367,18 @@ mod tests {
             (v3_array(full, bytes, r#","dimension_names":["x"]"#), false),
             (v3_array(r#"{"name":"v2"}"#, bytes, ""), false),
         ] {
-            assert_eq!(differences(&listed, &document, &[]).unwrap().is_empty(), same, "{listed:?}");
+            assert_eq!(differences(&listed, &document, &HashSet::new()).unwrap().is_empty(), same, "{listed:?}");
         }
         let v2 = |more: &str| {
             let text = r#""shape":[4],"chunks":[2],"dtype":"<f4","order":"C","compressor":null,"filters":null"#;
             entry("t/.zarray", &format!(r#"{{"zarr_format":2,"fill_value":0.0,{text}{more}}}"#))
         };
-        assert!(differences(&v2(r#","dimension_separator":".""#), &v2(""), &[]).unwrap().is_empty());
-        assert!(!differences(&v2(r#","dimension_separator":"/""#), &v2(""), &[]).unwrap().is_empty());
+        assert!(differences(&v2(r#","dimension_separator":".""#), &v2(""), &HashSet::new()).unwrap().is_empty());
+        assert!(!differences(&v2(r#","dimension_separator":"/""#), &v2(""), &HashSet::new()).unwrap().is_empty());
         // zarr-python 3.0.0 lists a parameter that it leaves out of the document.
         let zstd = |more: &str| v2(&format!(r#","compressor":{{"id":"zstd","level":0{more}}}"#));
         for (checksum, same) in [("false", true), ("true", false)] {
-            assert_eq!(differences(&zstd(&format!(r#","checksum":{checksum}"#)), &zstd(""), &[]).unwrap().is_empty(), same);
+            assert_eq!(differences(&zstd(&format!(r#","checksum":{checksum}"#)), &zstd(""), &HashSet::new()).unwrap().is_empty(), same);
         }
     }
 }

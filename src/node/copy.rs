@@ -17,7 +17,7 @@ use crate::metadata::json::{self, splice::TextObject};
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::prefix::hidden_by;
 use crate::store::{Condition, StorageExt, get, question, zip};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How a node is copied.
 pub(super) struct CopyMode<'a> {
@@ -241,20 +241,20 @@ impl Copying<'_> {
     /// macOS adds on the way into an archive, which ignores them.
     fn steps(&self, path: &str, to_path: &str) -> Result<[Vec<(String, String)>; 3]> {
         let (from_prefix, to_prefix) = (path::prefix(path), path::prefix(to_path));
-        let (mut steps, mut late): ([Vec<(String, String)>; 3], Vec<String>) = Default::default();
+        let (mut steps, mut late): ([Vec<(String, String)>; 3], HashSet<String>) = Default::default();
         let into_archive = self.way.to.shared().capabilities().archive;
         self.way.from.shared().list(&from_prefix, &mut |key| {
             let tail = key.strip_prefix(&from_prefix).unwrap_or(key);
             let name = name_of(tail);
             if is_document(name) && !self.documents.has(key) {
                 if MAKES_A_NODE.contains(&name) && !self.has_node(folder_of(key)) {
-                    push(&mut late, folder_of(key).to_string())?;
+                    limits::add(&mut late, folder_of(key).to_string())?;
                 }
                 return Ok(());
             }
             // What an interrupted call has made there is no node, and would not be known for what it is without the marker.
             if name == marker::COPY && name != tail && !self.has_node(folder_of(key)) {
-                return push(&mut late, folder_of(key).to_string());
+                return limits::add(&mut late, folder_of(key).to_string()).map(drop);
             }
             let to_key = format!("{to_prefix}{tail}");
             let is_of_macos = into_archive && zip::is_ignored(&to_key);
@@ -266,7 +266,7 @@ impl Copying<'_> {
             }
             Ok(())
         })?;
-        steps.iter_mut().for_each(|keys| keys.retain(|(key, _)| !late.iter().any(|node| path::is_within(key, node))));
+        steps.iter_mut().for_each(|keys| keys.retain(|(key, _)| !path::is_within_any(key, &late)));
         Ok(steps)
     }
 
@@ -371,14 +371,15 @@ impl Copying<'_> {
 
     /// The nodes that were made of documents with these keys. Of those that cannot be understood, and all below them, consolidated metadata have what was copied.
     fn understood(&self, steps: &[Vec<(String, String)>]) -> Result<Vec<String>> {
-        let mut damaged = Vec::new();
+        let mut damaged = HashSet::new();
         for (key, _) in steps.iter().flatten() {
             if !self.is_understood(key)? {
-                push(&mut damaged, folder_of(key))?;
+                limits::add(&mut damaged, folder_of(key))?;
             }
         }
-        let is_below = |key: &str| damaged.iter().any(|node| path::is_within(key, node));
-        collect(steps.iter().flatten().filter(|(key, _)| !is_below(key)).map(|(_, to_key)| folder_of(to_key).to_string()))
+        collect(
+            steps.iter().flatten().filter(|(key, _)| !path::is_within_any(key, &damaged)).map(|(_, to_key)| folder_of(to_key).to_string()),
+        )
     }
 
     fn compare(&self, key: &str, to_key: &str) -> Result<()> {

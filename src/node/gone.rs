@@ -3,11 +3,13 @@
 use super::path;
 use super::stored::StoredDocument;
 use crate::error::Result;
+use crate::limits::add;
+use std::collections::HashSet;
 
 /// Nodes that are neither listed nor there: what is below them is not listed, which readers would take for damage; a program that makes the group
 /// again tells of it.
 #[derive(Default)]
-pub(super) struct Gone<'a>(Vec<&'a str>);
+pub(super) struct Gone<'a>(HashSet<&'a str>);
 
 impl<'a> Gone<'a> {
     /// Finds a node that is asked for behind those above it, unless it is to be left out.
@@ -17,12 +19,12 @@ impl<'a> Gone<'a> {
         is_named: impl Fn() -> bool,
         find: impl FnOnce() -> Result<Option<StoredDocument>>,
     ) -> Result<Option<StoredDocument>> {
-        if self.0.iter().any(|gone| path::is_within(path, gone)) && !is_named() {
+        if path::is_within_any(path, &self.0) && !is_named() {
             return Ok(None);
         }
         let found = find()?;
         if found.is_none() {
-            self.0.push(path);
+            add(&mut self.0, path)?;
         }
         Ok(found)
     }

@@ -3,7 +3,9 @@
 
 use crate::error::{Result, bail};
 use crate::limits::{MAX_KEY, check_memory};
-use std::collections::BTreeSet;
+use std::borrow::Borrow;
+use std::collections::{BTreeSet, HashSet};
+use std::hash::Hash;
 use std::path::Path;
 
 /// The bytes of a key that are reserved for what follows a node's path: its documents and chunks.
@@ -112,6 +114,11 @@ pub fn relative<'a>(base: &str, path: &'a str) -> &'a str {
 /// Returns whether `path` is `base` or below it.
 pub fn is_within(path: &str, base: &str) -> bool {
     path.strip_prefix(base).is_some_and(|rest| base.is_empty() || rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns whether `path` is one of `bases` or below one: of many it takes no longer than of one.
+pub fn is_within_any<T: Borrow<str> + Eq + Hash>(path: &str, bases: &HashSet<T>) -> bool {
+    !bases.is_empty() && (bases.contains(path) || ancestors(path).into_iter().any(|above| bases.contains(above)))
 }
 
 /// Whether a path relative to `group` names a node below it as it is.
@@ -243,6 +250,17 @@ mod tests {
         for (path, within) in [("foo", true), ("foo/a", true), ("foobar", false), ("b", false), ("", false)] {
             assert_eq!(is_within(path, "foo"), within, "{path}");
             assert!(is_within(path, ""), "{path}");
+        }
+    }
+
+    #[test]
+    fn of_many_nodes_any_may_be_above() {
+        let paths = ["", "a", "a/b", "a/b/c", "a/b/zarr.json", "ab", "a-/b", "b/a", "x/y/z"];
+        for bases in [&[][..], &[""], &["a"], &["a/b", "x"], &["a-", "b", "x/y/z/w"]] {
+            let all = HashSet::from_iter(bases.iter().copied());
+            for path in paths {
+                assert_eq!(is_within_any(path, &all), bases.iter().any(|base| is_within(path, base)), "{path:?} {bases:?}");
+            }
         }
     }
 
