@@ -118,7 +118,9 @@ pub fn is_within(path: &str, base: &str) -> bool {
 
 /// Returns whether `path` is one of `bases` or below one: of many it takes no longer than of one.
 pub fn is_within_any<T: Borrow<str> + Eq + Hash>(path: &str, bases: &HashSet<T>) -> bool {
-    !bases.is_empty() && (bases.contains(path) || ancestors(path).into_iter().any(|above| bases.contains(above)))
+    // A hostile key may have very many names; no node's path is longer.
+    let known = |above: &str| above.len() <= MAX_KEY && bases.contains(above);
+    !bases.is_empty() && (known(path) || ancestors(path).into_iter().any(known))
 }
 
 /// Whether a path relative to `group` names a node below it as it is.

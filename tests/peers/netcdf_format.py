@@ -1865,8 +1865,8 @@ def preloaded(build, prefix):
     place.mkdir()
     library = next(prefix.resolve().rglob("libozarr_netcdf.so"))
     (place / library.name).symlink_to(library)
-    for folder, runs in ((place, False), (f"{place}:x", False), (build / "nowhere", False), (library.parent, True)):
-        named = f"{folder}/{library.name}"
+    named = [(f"{folder}/{library.name}", False) for folder in (place, f"{place}:x", build / "nowhere", f"{library.parent}/$LIB/..")]
+    for named, runs in (*named, (__file__, False), (library.parent, False), (library, True)):
         code, out, err = run([prefix / "bin/ozarr-netcdf", "echo", "runs"], build, OZARR_NETCDF_LIBRARY=named)
         said = (code, out) == (0, "runs\n") if runs else code == 1 and not out and err.startswith(f"ozarr-netcdf: {named}: ")
         check(f"ozarr-netcdf with the library {named}", said, f"{code} {out}{err}")
