@@ -81,7 +81,7 @@ def exact(value, dtype):
     if dtype.names:
         return exact_structs(value, dtype)
     # What does not fit is an error here: numpy's warning would be one before it in programs that make errors of warnings.
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         out = np.asarray(value, dtype)
     given = np.asarray(value)
     if given.size and given.dtype != out.dtype and changed(given, out):
@@ -91,7 +91,7 @@ def exact(value, dtype):
 
 def exact_structs(value, dtype):
     """Structs, from such of the same fields, in any order of bytes, or from tuples: numpy would take others by their place, and one number for all."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         leaves, out = [value], np.asarray(value, dtype)
     if not isinstance(value, (np.ndarray, np.void, tuple)) or getattr(value, "dtype", None) == object:
         for _ in range(out.ndim):
