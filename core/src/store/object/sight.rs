@@ -74,7 +74,7 @@ pub(super) struct Sight {
     pub no_length: bool,
     /// An HTML page came instead of an object.
     pub html: bool,
-    /// A coding that the body has, and the object has not.
+    /// A coding that the body has, and the object has not, behind the name of its header.
     pub coding: Option<String>,
     /// The length of the answer's body, as it says.
     pub length: Option<u64>,

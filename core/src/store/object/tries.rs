@@ -231,7 +231,7 @@ fn judge(fault: &Failure, sight: &Sight, hints: [&str; 2]) -> Verdict {
         return verdict(if sight.status == 206 { ErrorKind::Ranges } else { ErrorKind::Limit }, text, false);
     }
     if let Some(coding) = &sight.coding {
-        let text = format!("the server sent it with Content-Encoding {coding}, though it was asked for the bytes as they are");
+        let text = format!("the server sent it with {coding}, though it was asked for the bytes as they are");
         return verdict(ErrorKind::Network, text, false);
     }
     if let Some(most) = sight.no_ranges {

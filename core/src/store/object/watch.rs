@@ -242,12 +242,16 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     }
 }
 
-/// The coding that a body has by its header, of those that make other bytes.
+/// The coding that a body has by its headers, of those that make other bytes, behind the header's name. A header may come in several lines, as a proxy adds
+/// its own; what is coded for the way is decoded by nobody.
 fn coding_of(response: &HttpResponse) -> Option<String> {
     const KNOWN: [&str; 7] = ["gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"];
-    let codings = response.headers().get("content-encoding")?.to_str().ok()?;
-    let found = codings.split(',').map(str::trim).find(|coding| KNOWN.iter().any(|known| coding.eq_ignore_ascii_case(known)));
-    found.map(str::to_string)
+    ["Content-Encoding", "Transfer-Encoding"].iter().find_map(|name| {
+        let lines = response.headers().get_all(*name).iter().filter_map(|value| value.to_str().ok());
+        let mut codings = lines.flat_map(|codings| codings.split(',')).map(str::trim);
+        let found = codings.find(|coding| KNOWN.iter().any(|known| coding.eq_ignore_ascii_case(known)))?;
+        Some(format!("{name} {found}"))
+    })
 }
 
 /// The coding of a body whose bytes are not those of the object. In a service of objects one may be stored with a `Content-Encoding` of its own, as
