@@ -1,5 +1,6 @@
 //! Bodies of answers, read within bounds: a whole object that came for a range is cut, and lengths that nobody told are put in.
 
+use super::date;
 use super::sight::{keep_whole, note, note_transport, purpose};
 use crate::limits::MAX_UNTOLD;
 use bytes::Bytes;
@@ -60,6 +61,17 @@ pub(super) fn measured(mut response: HttpResponse, range: Option<&str>) -> HttpR
         headers.insert("content-range", value);
     }
     response
+}
+
+/// Leaves out a `Last-Modified` that nobody needs beside an ETag, or that names no moment: the crate would refuse the answer.
+pub(super) fn dated(response: &mut HttpResponse) {
+    let headers = response.headers_mut();
+    let Some(value) = headers.get("last-modified") else { return };
+    let is_zone = |text: &str| text.len() == 5 && text.starts_with(['+', '-']);
+    let is_moment = |text: &str| date::seconds(text).is_some() || text.rsplit(' ').next().is_some_and(is_zone);
+    if headers.contains_key("etag") || !value.to_str().is_ok_and(is_moment) {
+        headers.remove("last-modified");
+    }
 }
 
 /// The whole object as the range of it that was asked for. Of what is asked for its headers no more is read.

@@ -1,7 +1,7 @@
 //! The layer between the crate `object_store` and the network: it notes what the server says, which an error of that crate does not
 //! tell, and mends answers that can be mended.
 
-use super::bodies::{counted, cut, is_all, measured, most_of, odd, read, tells_version, unread};
+use super::bodies::{counted, cut, dated, is_all, measured, most_of, odd, read, tells_version, unread};
 use super::client::{Own, client};
 use super::date;
 use super::error_text::{element, error_inside, is_error, parts_of_batch};
@@ -142,7 +142,13 @@ impl HttpService for Watched {
                 false => clients.inner.execute(request).await,
             };
             match answer {
-                Ok(response) => watch(response, &asked).await,
+                Ok(mut response) => {
+                    // What services tell is of the form that the crate knows.
+                    if asked.web {
+                        dated(&mut response);
+                    }
+                    watch(response, &asked).await
+                }
                 Err(e) => {
                     self.end_idle(&e);
                     note_transport(&e);

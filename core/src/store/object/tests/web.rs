@@ -336,3 +336,31 @@ fn a_refusal_says_that_the_token_of_the_variable_was_not_sent() {
         assert_eq!(heads.lock().unwrap()[0].contains("authorization: bearer plant-c"), own.is_some());
     }
 }
+
+#[test]
+fn a_server_whose_dates_nobody_understands_is_read_and_no_moment_is_taken_from_them() {
+    for (changed, kept) in [
+        ("Sat, 21 Nov 2020 00:00:00 GMT", true),
+        ("Sat, 21 Nov 2020 01:00:00 +0100", true),
+        ("Saturday, 21-Nov-20 00:00:00 GMT", false),
+        ("Sat Nov 21 00:00:00 2020", false),
+        ("Sat, 21 Nov 2020 00:00:00 UTC", false),
+        ("2020-11-21T00:00:00Z", false),
+        ("1605916800", false),
+        ("0", false),
+        ("", false),
+    ] {
+        for (tag, kept) in [("", kept), ("ETag: \"v1\"\r\n", true)] {
+            let gets = AtomicUsize::new(0);
+            let (port, _) = serve(move |head| {
+                let number = if head.starts_with("get") { gets.fetch_add(1, Relaxed) } else { 0 };
+                let told = format!("Last-Modified: {changed}\r\nDate: Sat, 21 Nov 2026 00:00:00 GMT\r\n{tag}");
+                let told = String::from_utf8(answer("200 OK", &told, format!("no{number}").as_bytes())).unwrap();
+                if head.starts_with("head") { told[..told.len() - 3].to_string() } else { told }
+            });
+            let cached = CacheStore::new(Arc::new(store_at(port, &[])), 1 << 20);
+            let found = [(); 2].map(|()| String::from_utf8(get(&cached, "key", 9).unwrap().unwrap()).unwrap());
+            assert_eq!(found, ["no0", if kept { "no0" } else { "no1" }], "{changed:?} {tag}");
+        }
+    }
+}
