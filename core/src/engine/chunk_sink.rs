@@ -314,6 +314,7 @@ mod tests {
     use crate::store::SharedStore;
     use crate::store::cache::CacheStore;
     use crate::store::fault;
+    use crate::store::file_options::{FileOptions, LockMode};
     use crate::store::local::path::LOCK_NAME;
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::os::Call;
@@ -326,6 +327,7 @@ mod tests {
     struct How<'a> {
         codecs: &'a str,
         sync: SyncMode,
+        lock: LockMode,
         /// What is stored before is synced.
         flushed: bool,
         /// The process that writes a part does so through a cache.
@@ -333,10 +335,10 @@ mod tests {
     }
 
     /// One chunk of 16 elements as one of several processes has it open.
-    fn open(root: &std::path::Path, How { codecs, sync, cached, .. }: How<'_>) -> Arc<BoundArray> {
+    fn open(root: &std::path::Path, How { codecs, sync, lock, cached, .. }: How<'_>) -> Arc<BoundArray> {
         let codecs = Codecs::V3(codec_list(&crate::json::parse_text(codecs).unwrap()).unwrap());
         let chain = Chain::parse(&codecs, DataType::Int32, 1).unwrap();
-        let local: SharedStore = Arc::new(LocalStore::open(root, true, sync).unwrap());
+        let local: SharedStore = Arc::new(LocalStore::open(root, true, FileOptions { sync, lock, ..FileOptions::default() }).unwrap());
         let store = if cached { Arc::new(CacheStore::new(local, 1 << 20)) } else { local };
         let mut array = BoundArray::plain((store, "a/"), (&[16], &[16]), DataType::Int32, &chain);
         array.lenient.empty_is_missing = true;
@@ -403,8 +405,10 @@ mod tests {
             (&*plain, SyncMode::None, false),
             (&*sharded, SyncMode::Batch, true),
         ];
-        let hows = all.map(|(codecs, sync, flushed)| [false, true].map(|cached| How { codecs, sync, flushed, cached }));
-        for how in hows.into_iter().flatten() {
+        let hows = all.map(|(codecs, sync, flushed)| {
+            [false, true].map(|cached| [LockMode::Try, LockMode::None].map(|lock| How { codecs, sync, lock, flushed, cached }))
+        });
+        for how in hows.into_iter().flatten().flatten() {
             let points = CASES.iter().flat_map(|case| calls.map(|call| (*case, call)));
             let came: usize = points.map(|(case, call)| (0..).take_while(|after| comes_beside(case, how, (call, *after))).count()).sum();
             assert!(came > 30, "{came}");

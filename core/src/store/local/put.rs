@@ -186,11 +186,11 @@ impl LocalStore {
     /// Gives a file the name of a key that holds a value, from another name beside it: where it gets none, as it has too many, or is another user's, the key
     /// keeps its value.
     fn link_over(&self, root: BorrowedFd<'_>, (key, path): (&str, &KeyPath), from: &CStr) -> Result<bool> {
-        let mut temp = Temp { root, path: self.temp_names.next(folder_of(key)), there: false };
+        // NFS may refuse a link that it made, where its first answer was lost.
+        let mut temp = Temp { root, path: self.temp_names.next(folder_of(key)), there: true };
         if os::link(root, from, temp.path.as_c()).is_err() {
             return Ok(false);
         }
-        temp.there = true;
         temp.rename(path)?;
         // Of two names of one file, as another process may have linked it meanwhile, a rename leaves both.
         temp.there = true;
