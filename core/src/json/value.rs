@@ -279,7 +279,11 @@ impl Map {
         let i = self.0.as_ref()?.position(name)?;
         let members = self.members();
         let (_, value) = members.list.remove(i);
-        members.places = Once::new();
+        if let Some(places) = members.places.known_mut() {
+            // To build it anew for each of many that are removed one by one would take a hundred times as long.
+            places.remove(name);
+            places.values_mut().filter(|place| **place > i).for_each(|place| *place -= 1);
+        }
         Some(value)
     }
 
@@ -478,7 +482,8 @@ mod tests {
                 let name = format!("a{}z", random.below(names));
                 let at = list.iter().position(|(own, _)| *own == name);
                 assert_eq!(map.get(&name).and_then(Value::as_u64), at.map(|i| list[i].1));
-                let before = map.clone();
+                // One that is shared is copied, another one is changed as it is.
+                let before = if step % 3 == 0 { map.clone() } else { Map::new() };
                 match random.below(5) {
                     0 => {
                         assert_eq!(map.shift_remove(&name).is_some(), at.is_some());
