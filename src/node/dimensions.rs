@@ -112,6 +112,13 @@ impl Array {
         Ok(names.unwrap_or_else(|| vec![None; rank]))
     }
 
+    /// Whether its document of version 3, as it is known, names the dimensions so. Nothing is copied, and the store is not asked.
+    pub(in crate::node) fn is_named(&self, names: &[String]) -> bool {
+        let state = self.state();
+        let in_document = state.meta.dimension_names.as_ref().filter(|_| state.meta.format == Format::V3);
+        in_document.is_some_and(|there| there.iter().map(Option::as_deref).eq(names.iter().map(|name| Some(name.as_str()))))
+    }
+
     /// Names the dimensions of an array that is there. Errors: `Rank`; `Unsupported` for unnamed ones beside named ones in v2.
     pub fn set_dimension_names(&self, names: &[Option<String>]) -> Result<()> {
         self.store().check_writable()?;

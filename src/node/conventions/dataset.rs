@@ -250,7 +250,7 @@ impl Dataset {
 
     /// Looks which variables have other names of their dimensions than before: their handles can change these.
     pub(in crate::node) fn renew_names(&self) -> Result<()> {
-        let known = self.known_variables()?;
+        let known = self.0.state.read(|state| collect(state.variables.iter().filter(|v| !v.array.is_named(&v.dimensions)).cloned()))?;
         let renamed = collect(known.into_iter().filter_map(|v| v.new_names().map(|names| (v.name, names))))?;
         if renamed.is_empty() {
             return Ok(());
