@@ -44,7 +44,7 @@ pub(super) struct Committed {
 }
 
 /// What one look at a group has found.
-struct Look {
+struct CheckpointLook {
     found: Vec<Committed>,
     /// Whether all places had a document.
     is_certain: bool,
@@ -147,7 +147,7 @@ impl Checkpoints {
             return Ok(());
         }
         // Of one look: what another process commits from here on stays.
-        let Look { found: all, places, .. } = self.look_until_certain(None)?;
+        let CheckpointLook { found: all, places, .. } = self.look_until_certain(None)?;
         let current = without_replaced(&all)?;
         let kept = &current[current.len().saturating_sub(keep)..];
         let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
@@ -211,7 +211,7 @@ impl Checkpoints {
         Ok(self.look_until_certain(own)?.found)
     }
 
-    fn look_until_certain(&self, own: Option<&str>) -> Result<Look> {
+    fn look_until_certain(&self, own: Option<&str>) -> Result<CheckpointLook> {
         let mut look = self.look(own)?;
         for _ in 0..MOST_LOOKS {
             if look.is_certain {
@@ -224,7 +224,7 @@ impl Checkpoints {
         Ok(look)
     }
 
-    fn look(&self, own: Option<&str>) -> Result<Look> {
+    fn look(&self, own: Option<&str>) -> Result<CheckpointLook> {
         let (mut found, mut all, mut places) = (Vec::new(), true, self.places()?);
         places.retain(|node| own != Some(node));
         for nodes in places.chunks(lookup::at_once(&self.store)) {
@@ -236,7 +236,7 @@ impl Checkpoints {
             }
         }
         sort_by(&mut found, |a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
-        Ok(Look { found, is_certain: all, places })
+        Ok(CheckpointLook { found, is_certain: all, places })
     }
 
     /// The checkpoint that a node is, if it is one, and whether there was a document, which was looked for already: `found`.

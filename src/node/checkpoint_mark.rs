@@ -12,13 +12,13 @@ pub(super) struct CheckpointMark {
     /// The attribute that no other checkpoint has.
     pub attribute: Value,
     /// How its document looked before that was found in it last.
-    pub seen: ForkPreserved<Option<Look>>,
+    pub seen: ForkPreserved<Option<DocumentLook>>,
     pub is_checked: AtomicBool,
 }
 
 /// What is told of a document without its bytes, which hold the metadata of all arrays.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Look {
+pub(super) enum DocumentLook {
     Stamp(Stamp),
     Version(Version),
 }

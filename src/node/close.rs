@@ -3,7 +3,7 @@
 use super::conventions::{nczarr, nczarr_update};
 use super::store_options::Consolidate;
 use super::stored::StoredDocument;
-use super::v2_changes::{Look, V2Changes};
+use super::v2_changes::{ChangesLook, V2Changes};
 use super::{Array, Group, Nczarr, NodeKind, Store, consolidate, document, lookup, path, together, upkeep};
 use crate::error::Result;
 use crate::limits::collect;
@@ -151,7 +151,7 @@ impl Store {
     /// changed ones and those above, if that will do for now.
     fn write_nczarr(&self, some: bool) -> Result<()> {
         let wanted = self.options().nczarr != Nczarr::Off && self.shared().capabilities().listable && self.check_writable().is_ok();
-        let mut look = Look::begin(self.v2_changed());
+        let mut look = ChangesLook::begin(self.v2_changed());
         let V2Changes { nodes, others, .. } = &look.left;
         if !wanted || nodes.is_empty() && (some || !others) {
             look.left.nodes.clear();

@@ -1,6 +1,6 @@
 //! Which checkpoint a handle is of: another one may have come in its place, where a name is used again.
 
-use super::checkpoint_mark::{CheckpointMark, Look};
+use super::checkpoint_mark::{CheckpointMark, DocumentLook};
 use super::hidden::CHECKPOINT;
 use super::listed_lengths::shape_of;
 use super::{Group, NodeKind, Store, claim, lookup, path};
@@ -13,22 +13,22 @@ use crate::store::{get, start_and_wait};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-impl Look {
+impl DocumentLook {
     /// What the document of format 3 at `path` looks like; `None` if a later one may look the same.
-    fn at(store: &Store, path: &str) -> Option<Look> {
+    fn at(store: &Store, path: &str) -> Option<DocumentLook> {
         let (shared, key) = (store.shared(), path::join(path, v3::DOCUMENT));
         // What is wrong there is told by the call that reads it.
         if !shared.capabilities().latency {
             // It is opened: a file system of a network may tell of a name what it knew of it before.
             let stamp = shared.open(&key).ok()??.stamp().ok()?;
-            return (stamp.current && stamp.is_settled()).then_some(Look::Stamp(stamp));
+            return (stamp.current && stamp.is_settled()).then_some(DocumentLook::Stamp(stamp));
         }
         // A version of a file, behind a cache, does not tell whether it was changed just now.
         if shared.files().is_some() {
             return None;
         }
         let version = start_and_wait(&**shared, &key, &[], None).ok()??.version;
-        version.is_settled().then_some(Look::Version(version))
+        version.is_settled().then_some(DocumentLook::Version(version))
     }
 }
 
@@ -46,7 +46,7 @@ impl CheckpointMark {
         // A look is a request more over a network: the first check, which may be the only one, goes without. Documents of version 2 are small.
         let is_first = !self.is_checked.swap(true, Ordering::Relaxed);
         let looks = self.format == Format::V3 && !(is_first && store.shared().capabilities().latency);
-        let look = if looks { Look::at(store, path) } else { None };
+        let look = if looks { DocumentLook::at(store, path) } else { None };
         if look.is_some() && seen.read(|seen| *seen == look) {
             return Ok(());
         }

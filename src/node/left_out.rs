@@ -3,7 +3,7 @@
 use super::dead_links::DeadLinks;
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
-use super::stored_chunks::{ListedKey, Places, each_place};
+use super::stored_chunks::{ListedPlace, Places, each_place};
 use super::transform::transforms;
 use super::{Store, document, marker, path};
 use crate::error::{Result, bail};
@@ -66,7 +66,7 @@ impl LeftOut {
     pub fn see_array(&mut self, store: &Store, array: &ArrayState, listed: Option<(String, Listing)>) -> Result<()> {
         let mut others = Vec::new();
         each_place(store.shared(), &Places::new(array), listed, &mut |place| match place {
-            ListedKey::Other(key) if others.last() != Some(&key) => push(&mut others, key),
+            ListedPlace::Other(key) if others.last() != Some(&key) => push(&mut others, key),
             _ => Ok(()),
         })?;
         for key in others {

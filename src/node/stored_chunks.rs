@@ -9,7 +9,7 @@ use crate::platform::libc;
 use crate::store::{Listing, SharedStore, StorageExt};
 
 /// What a listing has where chunks are.
-pub(super) enum ListedKey {
+pub(super) enum ListedPlace {
     /// A chunk inside of the array's shape: its key and its index.
     Chunk(String, Dims),
     /// A file where chunks have a folder, a folder at a chunk's key, or what is neither.
@@ -26,9 +26,9 @@ pub(super) enum ListedKey {
 /// are no missing chunks.
 pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
     each_place(store, &Places::new(array), None, &mut |place| match place {
-        ListedKey::Chunk(key, index) => each(&key, &index),
-        ListedKey::Misplaced(e) => Err(e),
-        ListedKey::DeadLink(_) | ListedKey::Other(_) => Ok(()),
+        ListedPlace::Chunk(key, index) => each(&key, &index),
+        ListedPlace::Misplaced(e) => Err(e),
+        ListedPlace::DeadLink(_) | ListedPlace::Other(_) => Ok(()),
     })
 }
 
@@ -37,13 +37,13 @@ pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn
 pub(super) fn each_chunk_to_copy(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
     let mut dead = DeadLinks::default();
     each_place(store, &Places::new(array), None, &mut |place| match place {
-        ListedKey::Chunk(key, index) => each(&key, &index),
-        ListedKey::Misplaced(e) => Err(e),
-        ListedKey::DeadLink(key) => {
+        ListedPlace::Chunk(key, index) => each(&key, &index),
+        ListedPlace::Misplaced(e) => Err(e),
+        ListedPlace::DeadLink(key) => {
             dead.add(key);
             Ok(())
         }
-        ListedKey::Other(_) => Ok(()),
+        ListedPlace::Other(_) => Ok(()),
     })?;
     dead.refuse("chunks", "where the fill value is to be copied")
 }
@@ -53,27 +53,27 @@ pub(super) fn each_place(
     store: &SharedStore,
     places: &Places,
     listed: Option<(String, Listing)>,
-    each: &mut dyn FnMut(ListedKey) -> Result<()>,
+    each: &mut dyn FnMut(ListedPlace) -> Result<()>,
 ) -> Result<()> {
     if store.files().is_none() {
         return store.list(places.folder(), &mut |key| match places.index(key)? {
-            Some(index) if places.is_inside(&index) => each(ListedKey::Chunk(key.to_string(), index)),
+            Some(index) if places.is_inside(&index) => each(ListedPlace::Chunk(key.to_string(), index)),
             Some(_) => Ok(()),
-            None => each(ListedKey::Other(places.other(key).to_string())),
+            None => each(ListedPlace::Other(places.other(key).to_string())),
         });
     }
-    let misplaced = |e: Error, key: String| ListedKey::Misplaced(e.at_key(key));
+    let misplaced = |e: Error, key: String| ListedPlace::Misplaced(e.at_key(key));
     let mut folders = vec![places.folder().to_string()];
     let mut listed = listed.filter(|(folder, _)| folder == places.folder());
     while let Some(folder) = folders.pop() {
         let listing = listed.take().map_or_else(|| store.list_dir(&folder), |(_, listing)| Ok(listing))?;
         for key in listing.keys.iter().map(|name| format!("{folder}{name}")) {
             if let Some(index) = places.chunk(&key)? {
-                each(ListedKey::Chunk(key, index))?;
+                each(ListedPlace::Chunk(key, index))?;
             } else if places.needs_folder(&key) {
                 each(misplaced(err!(Io, "found a file, expected a folder of chunks").with_errno(libc::ENOTDIR), key))?;
             } else if !places.is_outside(&key)? {
-                each(ListedKey::Other(key))?;
+                each(ListedPlace::Other(key))?;
             }
         }
         for key in listing.prefixes.iter().map(|name| format!("{folder}{name}")) {
@@ -82,7 +82,7 @@ pub(super) fn each_place(
             } else if places.leads_to_chunks(&key) {
                 push(&mut folders, format!("{key}/"))?;
             } else if !places.leads_anywhere(&key) {
-                each(ListedKey::Other(format!("{key}/")))?;
+                each(ListedPlace::Other(format!("{key}/")))?;
             }
         }
         for key in listing.others.iter().map(|name| format!("{folder}{name}")) {
@@ -92,7 +92,7 @@ pub(super) fn each_place(
         }
         for key in listing.dead_links.iter().map(|name| format!("{folder}{name}")) {
             if places.is_among_chunks(&key)? {
-                each(ListedKey::DeadLink(key))?;
+                each(ListedPlace::DeadLink(key))?;
             }
         }
     }

@@ -45,29 +45,29 @@ impl V2Changes {
 }
 
 /// A thread looks at keys. What is `left` of what was changed at the end is looked at again, with what other threads change meanwhile.
-pub(super) struct Look<'a> {
+pub(super) struct ChangesLook<'a> {
     changes: &'a ForkPreserved<V2Changes>,
     pub left: V2Changes,
 }
 
-impl Look<'_> {
+impl ChangesLook<'_> {
     /// Takes what was changed, to look at its keys.
-    pub fn begin(changes: &ForkPreserved<V2Changes>) -> Look<'_> {
+    pub fn begin(changes: &ForkPreserved<V2Changes>) -> ChangesLook<'_> {
         let begin = |all: &mut V2Changes| {
             all.looking.push(this_thread());
             V2Changes { nodes: all.take_nodes(), ..V2Changes::of_others(std::mem::take(&mut all.others)) }
         };
-        Look { changes, left: changes.write(begin) }
+        ChangesLook { changes, left: changes.write(begin) }
     }
 
     /// Changes keys for a thread that looks at them.
-    pub fn help(changes: &ForkPreserved<V2Changes>) -> Look<'_> {
+    pub fn help(changes: &ForkPreserved<V2Changes>) -> ChangesLook<'_> {
         changes.write(|all| all.looking.push(this_thread()));
-        Look { changes, left: V2Changes::default() }
+        ChangesLook { changes, left: V2Changes::default() }
     }
 }
 
-impl Drop for Look<'_> {
+impl Drop for ChangesLook<'_> {
     fn drop(&mut self) {
         let (left, me) = (std::mem::take(&mut self.left), this_thread());
         self.changes.write(|all| {

@@ -4,7 +4,7 @@ use super::copied_documents::folder_of;
 use super::fault::{Fault, FaultKind};
 use super::lookup::{self, require};
 use super::stored::StoredDocument;
-use super::stored_chunks::{ListedKey, Places, each_place};
+use super::stored_chunks::{ListedPlace, Places, each_place};
 use super::trail::Trail;
 use super::transfer::OnProgress;
 use super::verify_chunks::{Chosen, Work};
@@ -101,7 +101,7 @@ fn numbers_of(arrays: &[FoundArray]) -> Result<HashMap<&str, usize>> {
 
 /// The keys of the store, but the documents of nodes that were read.
 #[derive(Default)]
-struct Keys {
+struct OtherKeys {
     /// Those that belong to no node.
     faults: Vec<Fault>,
     /// What calls have left.
@@ -272,13 +272,13 @@ impl Verification<'_> {
     }
 
     /// Lists the keys.
-    fn keys(&mut self, top: &str, (arrays, numbers): Arrays<'_>) -> Result<Keys> {
-        let mut keys = Keys::default();
+    fn keys(&mut self, top: &str, (arrays, numbers): Arrays<'_>) -> Result<OtherKeys> {
+        let mut keys = OtherKeys::default();
         // In the first draft documents and chunks are in places of their own.
         if !self.store.capabilities().listable || draft::entry(self.store)?.is_some() {
             return Ok(keys);
         }
-        let Keys { faults, left, strays, chunks } = &mut keys;
+        let OtherKeys { faults, left, strays, chunks } = &mut keys;
         if self.store.shared().files().is_none() {
             *chunks = Some(filled(Vec::new(), arrays.len())?);
         }
@@ -314,7 +314,7 @@ impl Verification<'_> {
     }
 
     /// Reads the nodes that are in no group that was read, but those that a call has left. Returns whether there are any.
-    fn strays(&mut self, keys: &mut Keys, arrays: &mut Vec<FoundArray>) -> Result<bool> {
+    fn strays(&mut self, keys: &mut OtherKeys, arrays: &mut Vec<FoundArray>) -> Result<bool> {
         let (mut todo, known) = (Vec::new(), self.done.nodes + self.known.unread.len() as u64);
         for node in std::mem::take(&mut keys.strays) {
             if keys.left.tells_of(self.store, &path::join(&node, ""), false)?.is_none() {
@@ -327,8 +327,8 @@ impl Verification<'_> {
     }
 
     /// Tells of keys that belong to no node; gives the chunks.
-    fn told(&mut self, keys: Keys, numbers: &HashMap<&str, usize>) -> Result<Option<Vec<Vec<Dims>>>> {
-        let Keys { mut faults, mut left, chunks, .. } = keys;
+    fn told(&mut self, keys: OtherKeys, numbers: &HashMap<&str, usize>) -> Result<Option<Vec<Vec<Dims>>>> {
+        let OtherKeys { mut faults, mut left, chunks, .. } = keys;
         faults.iter_mut().try_for_each(|fault| self.explain(fault, &mut left, numbers))?;
         if self.options.repair {
             for fault in faults.iter_mut().filter(|fault| place::is_left_whole(self.store, &fault.key)) {
@@ -409,10 +409,10 @@ impl Verification<'_> {
                 let mut misplaced = Vec::new();
                 let listed = each_place(&array.chunk_store, &array.places, None, &mut |place| {
                     match place {
-                        ListedKey::Chunk(_, index) => push(&mut chunks, index)?,
-                        ListedKey::Misplaced(e) => push(&mut misplaced, Fault::of(e, &array.node)?)?,
+                        ListedPlace::Chunk(_, index) => push(&mut chunks, index)?,
+                        ListedPlace::Misplaced(e) => push(&mut misplaced, Fault::of(e, &array.node)?)?,
                         // These are told with what listings leave out.
-                        ListedKey::DeadLink(_) | ListedKey::Other(_) => {}
+                        ListedPlace::DeadLink(_) | ListedPlace::Other(_) => {}
                     }
                     Ok(())
                 });

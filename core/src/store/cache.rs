@@ -28,7 +28,7 @@ pub struct CacheStore {
 #[derive(Default)]
 struct KeptObjects {
     /// Sorted, so that forgetting those below a prefix takes no longer for the others.
-    entries: BTreeMap<String, Vec<Entry>>,
+    entries: BTreeMap<String, Vec<CacheEntry>>,
     /// The keys and numbers of the entries, the oldest first, and of some that are gone.
     order: VecDeque<(String, u64)>,
     count: usize,
@@ -37,7 +37,7 @@ struct KeptObjects {
 }
 
 /// What some ranges of a key gave.
-struct Entry {
+struct CacheEntry {
     number: u64,
     ranges: Vec<ByteRange>,
     version: Version,
@@ -46,7 +46,7 @@ struct Entry {
     used: bool,
 }
 
-impl Entry {
+impl CacheEntry {
     /// Whether these ranges are what was read, and none is longer than it may be.
     fn has(&self, ranges: &[ByteRange]) -> bool {
         let same = |(i, range): (usize, &ByteRange)| match (self.ranges[i], *range) {
@@ -79,7 +79,7 @@ impl KeptObjects {
         if self.order.try_reserve(1).is_err() {
             return;
         }
-        let entry = Entry { number, ranges: ranges.to_vec(), version, parts, bytes, used: false };
+        let entry = CacheEntry { number, ranges: ranges.to_vec(), version, parts, bytes, used: false };
         self.entries.entry(key.to_string()).or_default().push(entry);
         self.order.push_back((key.to_string(), number));
         (self.count, self.bytes) = (self.count + 1, self.bytes + bytes);
@@ -109,7 +109,7 @@ impl KeptObjects {
         self.entries.range::<str, _>(from).next().map(|(key, _)| key).filter(|key| key.starts_with(prefix))
     }
 
-    fn remove(&mut self, key: &str, goes: impl Fn(&Entry) -> bool) {
+    fn remove(&mut self, key: &str, goes: impl Fn(&CacheEntry) -> bool) {
         let Some(list) = self.entries.get_mut(key) else { return };
         for gone in list.extract_if(.., |entry| goes(entry)) {
             (self.count, self.bytes) = (self.count - 1, self.bytes - gone.bytes);

@@ -11,7 +11,7 @@ use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json, v2};
 use crate::node::listed_lengths::Lengths;
 use crate::node::trail::Trail;
-use crate::node::v2_changes::{Look, V2Changes};
+use crate::node::v2_changes::{ChangesLook, V2Changes};
 use crate::node::{Array, Group, Node, Store, document, lookup, path, together, upkeep};
 use crate::platform::libc;
 use crate::sort::sort_by;
@@ -183,7 +183,7 @@ pub(in crate::node) fn write(store: &Store, tolerant: bool) -> Result<()> {
         return Ok(());
     }
     let nodes = root.read_children().and_then(|read| root.open_read(read))?;
-    Keys::of(store, |keys| {
+    WaitingKeys::of(store, |keys| {
         write_group(root, nodes, &mut Scope { groups: Vec::new(), tolerant, is_shorter: false, keys }, &Trail::of(store, "", Format::V2))
     })
 }
@@ -194,22 +194,22 @@ pub(super) struct Scope<'a, 's> {
     pub tolerant: bool,
     /// Whether an array is shorter than an unlimited dimension was until then.
     pub is_shorter: bool,
-    pub keys: &'a mut Keys<'s>,
+    pub keys: &'a mut WaitingKeys<'s>,
 }
 
 /// What a node is to have of each part of the keys.
 type Parts = Vec<(KeyPart, Value)>;
 
 /// Keys that wait until those of so many nodes are stored at the same time.
-pub(super) struct Keys<'a> {
+pub(super) struct WaitingKeys<'a> {
     store: &'a Store,
     waiting: Vec<(Node, Parts, Option<Map>)>,
 }
 
-impl Keys<'_> {
+impl WaitingKeys<'_> {
     /// Stores the keys that `work` adds, also those that it has added before an error.
-    pub fn of<T>(store: &Store, work: impl FnOnce(&mut Keys<'_>) -> Result<T>) -> Result<T> {
-        let mut keys = Keys { store, waiting: Vec::new() };
+    pub fn of<T>(store: &Store, work: impl FnOnce(&mut WaitingKeys<'_>) -> Result<T>) -> Result<T> {
+        let mut keys = WaitingKeys { store, waiting: Vec::new() };
         let done = work(&mut keys);
         let stored = keys.store();
         done.and_then(|done| stored.map(|()| done))
@@ -229,7 +229,7 @@ impl Keys<'_> {
         all.chunk_by_mut(|(a, ..), (b, ..)| level(a) == level(b)).try_for_each(|some| {
             let any_thread = some.iter().all(|(node, ..)| if let Node::Array(array) = node { array.any_thread() } else { true });
             together::for_each(self.store, any_thread, some, |(node, parts, recorded)| {
-                let _help = Look::help(self.store.v2_changed());
+                let _help = ChangesLook::help(self.store.v2_changed());
                 put(node, parts, recorded.take())?;
                 if let Node::Array(array) = node { array.put_text_fill() } else { Ok(()) }
             })

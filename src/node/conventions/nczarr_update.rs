@@ -1,7 +1,7 @@
 //! Brings NCZarr's keys up to date after some nodes were changed, in the time that these take: a program that adds records to many variables
 //! does not wait for the others.
 
-use super::nczarr::{KeyPart, Keys, Scope};
+use super::nczarr::{KeyPart, Scope, WaitingKeys};
 use super::nczarr_group::{NcDimension, NcRecord, dimensions_of, dimensions_value};
 use crate::error::Result;
 use crate::limits::collect;
@@ -20,10 +20,10 @@ struct KeyedGroup {
 /// Does what [`write`](super::nczarr::write) does, but looks only at the nodes of those paths and the groups above them. Returns false where that
 /// will not do: a node is new or gone, or its keys are in an older form.
 pub(in crate::node) fn update(store: &Store, tolerant: bool, nodes: &BTreeSet<String>) -> Result<bool> {
-    Keys::of(store, |keys| update_all(store, tolerant, nodes, keys))
+    WaitingKeys::of(store, |keys| update_all(store, tolerant, nodes, keys))
 }
 
-fn update_all(store: &Store, tolerant: bool, nodes: &BTreeSet<String>, keys: &mut Keys) -> Result<bool> {
+fn update_all(store: &Store, tolerant: bool, nodes: &BTreeSet<String>, keys: &mut WaitingKeys) -> Result<bool> {
     let (mut groups, mut nodes) = (BTreeMap::new(), nodes.iter());
     loop {
         let some: Vec<&String> = collect(nodes.by_ref().take(lookup::at_once(store)))?;
@@ -97,7 +97,7 @@ fn update_array(
     array: &Array,
     tolerant: bool,
     (above, groups): (&[&str], &mut BTreeMap<String, KeyedGroup>),
-    keys: &mut Keys,
+    keys: &mut WaitingKeys,
 ) -> Result<bool> {
     if array.format() != Format::V2 || array.nc_type()?.is_none() || own_key(array.attributes(), KeyPart::Array)?.is_none() {
         return Ok(false);

@@ -58,15 +58,15 @@ struct LockPlace<'a> {
 }
 
 /// A lock file that is open.
-struct Opened {
+struct OpenLock {
     fd: OwnedFd,
     /// It was made by the same call.
     is_new: bool,
 }
 
-impl Opened {
-    fn there(fd: OwnedFd) -> Opened {
-        Opened { fd, is_new: false }
+impl OpenLock {
+    fn there(fd: OwnedFd) -> OpenLock {
+        OpenLock { fd, is_new: false }
     }
 }
 
@@ -128,11 +128,11 @@ impl Locks {
                 return Ok(None);
             }
             let above = above.and_then(Os::<libc::stat>::ok).filter(is_shared);
-            let opened = match kept.map(Opened::there).or_else(|| open_shared(at, above.as_ref()?)) {
+            let opened = match kept.map(OpenLock::there).or_else(|| open_shared(at, above.as_ref()?)) {
                 None => open_lock_file(at, tries, self.granted.load(Ordering::Relaxed), durability, made)?,
                 opened => opened,
             };
-            let Some(Opened { fd, is_new }) = opened else { continue };
+            let Some(OpenLock { fd, is_new }) = opened else { continue };
             let fd = OwnFile::new(fd);
             if let Some(above) = &above {
                 share(root, folder, fd.as_fd(), above);
@@ -277,12 +277,12 @@ fn open_known(root: BorrowedFd<'_>, path: &KeyPath) -> Os<OwnedFd> {
 /// Opens the lock file of a folder, and makes both if they are not there. Where locks were `granted` before it is not told whether the file is new: it
 /// is left to the next lock then. `None` if the folder was not there, or if another user, which has just made the file, has not shared it yet. `tries`
 /// counts the calls, `made` gets the folders that were missing.
-fn open_lock_file(at: &LockPlace<'_>, tries: usize, granted: bool, durability: &Durability, made: &mut Made) -> Result<Option<Opened>> {
+fn open_lock_file(at: &LockPlace<'_>, tries: usize, granted: bool, durability: &Durability, made: &mut Made) -> Result<Option<OpenLock>> {
     let LockPlace { root, folder, ref path } = *at;
     // To make it only where it is not there is a call more where it is.
     let how = if granted { libc::O_NOFOLLOW } else { libc::O_EXCL };
     match os::open(root, path.as_c(), libc::O_RDWR | libc::O_CREAT | how, 0o666) {
-        Ok(fd) => Ok(Some(Opened { fd, is_new: !granted })),
+        Ok(fd) => Ok(Some(OpenLock { fd, is_new: !granted })),
         Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
             let name = lock_key(folder);
             let parents = make_missing(root, &name, made);
@@ -294,7 +294,7 @@ fn open_lock_file(at: &LockPlace<'_>, tries: usize, granted: bool, durability: &
         Err(Errno(libc::ESTALE)) => Ok(None),
         // Where all may write, the system lets nobody make what is there already as another user's (`fs.protected_regular`), but open it.
         Err(e) => match open_known(root, path) {
-            Ok(fd) => Ok(Some(Opened::there(fd))),
+            Ok(fd) => Ok(Some(OpenLock::there(fd))),
             // It was removed meanwhile.
             Err(Errno(libc::ENOENT | libc::ESTALE)) if e == Errno(libc::EEXIST) => Ok(None),
             Err(Errno(libc::EACCES))
@@ -315,11 +315,11 @@ fn open_lock_file(at: &LockPlace<'_>, tries: usize, granted: bool, durability: &
 
 /// Opens the lock file of a folder in which several users write as [`open_lock_file`] does, and gives a new one its name when they may use it: a kill
 /// before that would keep them out for ever. `None` where the file cannot be made so, or others are faster.
-fn open_shared(at: &LockPlace<'_>, above: &libc::stat) -> Option<Opened> {
+fn open_shared(at: &LockPlace<'_>, above: &libc::stat) -> Option<OpenLock> {
     let LockPlace { root, folder, ref path } = *at;
     match open_known(root, path) {
         Err(Errno(libc::ENOENT)) => {}
-        opened => return opened.ok().map(Opened::there),
+        opened => return opened.ok().map(OpenLock::there),
     }
     let mut temp = Temp { root, path: TempNames::new().next(folder), there: true };
     let made = os::open(root, temp.path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o666);
@@ -328,7 +328,7 @@ fn open_shared(at: &LockPlace<'_>, above: &libc::stat) -> Option<Opened> {
     share(root, folder, fd.as_fd(), above);
     let named = os::rename_new(root, temp.path.as_c(), path.as_c()).is_ok();
     temp.there = !named;
-    named.then_some(Opened { fd, is_new: true })
+    named.then_some(OpenLock { fd, is_new: true })
 }
 
 /// Lets all users that may write in a folder, which is `above` it, use its lock file, whatever the mask of the process: they would be kept out by it.

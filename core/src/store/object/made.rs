@@ -21,7 +21,7 @@ pub(super) struct Client {
     /// The region that a server has named.
     pub region: Option<String>,
     /// The keys of S3 that requests are signed with, where they were given or stand in a file.
-    pub keys: Option<Keys>,
+    pub keys: Option<S3Keys>,
     /// Texts that no message may hold.
     pub secrets: Vec<String>,
     /// Requests are not signed because no credentials were found.
@@ -46,4 +46,4 @@ impl Client {
 }
 
 /// Key, secret and token of S3.
-pub(super) type Keys = (String, String, Option<String>);
+pub(super) type S3Keys = (String, String, Option<String>);

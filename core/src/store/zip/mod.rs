@@ -58,7 +58,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use value::Value;
+use value::EntryValue;
 use write::Writer;
 
 /// A zip archive. Thread-safe.
@@ -345,7 +345,7 @@ impl Storage for ZipStore {
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        self.put_value(key, &Value::of(parts), condition)
+        self.put_value(key, &EntryValue::of(parts), condition)
     }
 
     fn stage(&self, key: &str) -> Result<Staged> {

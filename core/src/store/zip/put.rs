@@ -2,7 +2,7 @@
 
 use super::read::{self, Slot};
 use super::staged::StagedValue;
-use super::value::{Value, WaitingFile};
+use super::value::{EntryValue, WaitingFile};
 use super::{Content, ZipStore, directory};
 use crate::error::{Result, bail};
 use crate::limits::check_memory;
@@ -53,7 +53,7 @@ impl ZipStore {
     }
 
     /// Stores a value under a key.
-    pub(super) fn put_value(&self, key: &str, value: &Value<'_>, condition: Condition) -> Result<()> {
+    pub(super) fn put_value(&self, key: &str, value: &EntryValue<'_>, condition: Condition) -> Result<()> {
         let name = self.name_to_put(key)?;
         check_memory()?;
         let writer = self.writer()?;

@@ -1,7 +1,7 @@
 //! Values that come in pieces: they wait in memory while they are small, and in a file without a name when they are not.
 
 use super::ZipStore;
-use super::value::{MOST_WAITING, Value, WaitingFile};
+use super::value::{EntryValue, MOST_WAITING, WaitingFile};
 use crate::error::{Result, bail, err};
 use crate::fork;
 use crate::limits::reserve;
@@ -98,6 +98,6 @@ impl StagedWrite for StagedValue {
     fn publish(self: Box<Self>) -> Result<()> {
         let store = self.store()?;
         let crc = self.crc.as_ref().map_or_else(|| self.sum(), |crc| Ok(crc.sum()))?;
-        store.put_value(&self.key, &Value::new(self.file.as_ref(), &[&self.rest], crc), Condition::None)
+        store.put_value(&self.key, &EntryValue::new(self.file.as_ref(), &[&self.rest], crc), Condition::None)
     }
 }

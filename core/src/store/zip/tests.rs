@@ -791,7 +791,7 @@ fn what_was_refused_when_it_was_written_already_is_no_entry_to_a_repair() {
         put_and_flush(&store, 0..9);
         put(&store, "a", b"flushed");
         // Another writer of this process has put it meanwhile; then something comes behind it, so that its bytes stay.
-        let refused = store.writer().unwrap().append("a", &Value::of(&[b"refused"]), |_, _| {
+        let refused = store.writer().unwrap().append("a", &EntryValue::of(&[b"refused"]), |_, _| {
             put(&store, "b", b"1");
             Err(err!(Conflict, "it was replaced"))
         });

@@ -15,25 +15,25 @@ pub(super) const MOST_WAITING: usize = if cfg!(test) { 64 << 10 } else { 8 << 20
 const PIECE: usize = MOST_WAITING / 8;
 
 /// What an entry is to hold: the bytes of a file, and others behind them.
-pub(super) struct Value<'a> {
+pub(super) struct EntryValue<'a> {
     file: Option<&'a WaitingFile>,
     parts: &'a [&'a [u8]],
     pub size: u64,
     pub crc: u32,
 }
 
-impl<'a> Value<'a> {
+impl<'a> EntryValue<'a> {
     /// A value in memory.
-    pub fn of(parts: &'a [&'a [u8]]) -> Value<'a> {
+    pub fn of(parts: &'a [&'a [u8]]) -> EntryValue<'a> {
         let mut crc = Crc::new();
         parts.iter().for_each(|part| crc.update(part));
-        Value::new(None, parts, crc.sum())
+        EntryValue::new(None, parts, crc.sum())
     }
 
     /// What waits in a file, and what follows that.
-    pub fn new(file: Option<&'a WaitingFile>, parts: &'a [&'a [u8]], crc: u32) -> Value<'a> {
+    pub fn new(file: Option<&'a WaitingFile>, parts: &'a [&'a [u8]], crc: u32) -> EntryValue<'a> {
         let size = file.map_or(0, |file| file.len) + parts.iter().map(|part| part.len() as u64).sum::<u64>();
-        Value { file, parts, size, crc }
+        EntryValue { file, parts, size, crc }
     }
 
     /// Writes it into a file from an offset on.

@@ -9,7 +9,7 @@
 use super::directory::*;
 use super::read::Slot;
 use super::records::{Old, appended, central_record, end_records, is_told_by_entries, local_header, with_comment};
-use super::value::Value;
+use super::value::EntryValue;
 use super::written_file::{WrittenFile, sync_folder};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::{self, ForkPreserved};
@@ -182,7 +182,7 @@ impl Writer {
 
     /// Appends an entry of that name and lets `publish` tell the readers of it and of where its data begin. If that fails, the
     /// bytes stay, are never listed, and are no entry to a repair.
-    pub fn append(&self, name: &str, value: &Value<'_>, publish: impl FnOnce(Entry, u64) -> Result<()>) -> Result<()> {
+    pub fn append(&self, name: &str, value: &EntryValue<'_>, publish: impl FnOnce(Entry, u64) -> Result<()>) -> Result<()> {
         let _turn = self.turns.read().unwrap_or_else(PoisonError::into_inner);
         let (header_at, header) = {
             let mut end = self.end();

@@ -7,7 +7,7 @@ use crate::store::object::container::{Container, Token};
 use crate::store::object::credentials::{IN_HEADERS_OF_S3, fit_headers, is_s3_source, runs_on};
 use crate::store::object::hosts::{self, Variant};
 use crate::store::object::kept;
-use crate::store::object::made::Keys;
+use crate::store::object::made::S3Keys;
 use crate::store::option_values::ignores_endpoints;
 use crate::store::remote::Conditional;
 use object_store::ClientOptions;
@@ -151,7 +151,7 @@ impl Maker<'_> {
 
     /// What the environment says but the keys and the endpoint, and `keys`, which are of one source: a token of another would go with each request.
     /// Keys would go before another source that the options name.
-    pub(super) fn s3_builder(&self, keys: Option<&Keys>) -> AmazonS3Builder {
+    pub(super) fn s3_builder(&self, keys: Option<&S3Keys>) -> AmazonS3Builder {
         use AmazonS3ConfigKey::{AccessKeyId, ContainerAuthorizationTokenFile, Endpoint, S3Endpoint, SecretAccessKey, StsEndpoint, Token};
         let has_source = self.has_option(is_s3_source);
         let is_chosen = |key: &AmazonS3ConfigKey| match key {
@@ -180,7 +180,7 @@ impl Maker<'_> {
 
     /// Key, secret and token: of the options, of a profile that the options name, of the environment, of the usual profile. Options that name
     /// another source of credentials go before those that no option names; a web identity goes before the usual profile, as in AWS's own tools.
-    pub(super) fn s3_keys(&self) -> Option<Keys> {
+    pub(super) fn s3_keys(&self) -> Option<S3Keys> {
         let (option, profile) = (|name: &str| self.options.named(name).map(str::to_string), &self.profile);
         let given = (option("access_key_id"), option("secret_access_key"), option("session_token"));
         let is_named = self.options.profile.is_some() || self.options.credentials_file.is_some();
