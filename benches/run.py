@@ -202,7 +202,7 @@ class Bench:
         if w.op in ("write", "append"):
             return self.place(w, f"out-{name.replace(' ', '-')}")
         if w.op == "update":
-            path = (self.disk if w.disk else self.work) / f"out-{name.replace(' ', '-')}" / "v"
+            path = (self.disk if w.disk else self.work) / f"{'small' if w.shape == w.small else 'out'}-{name.replace(' ', '-')}" / "v"
             if i == 0:
                 source = self.store(w, name)
                 self.place(w, path.parent.name)
