@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _index, _types
 from . import _raw as raw
-from ._library import ArgumentError, handle, integers, lib, text
+from ._library import ArgumentError, handle, integers, lib, memory_at, text
 from ._node import Node
 from ._types import address
 
@@ -315,7 +315,7 @@ class Array(Node):
             lib.varlen_count(elements, C.byref(number))
             lib.varlen_all(elements, C.byref(offsets), C.byref(data), C.byref(size))
             ends = (C.c_int64 * (number.value + 1)).from_address(offsets.value)[:] if offsets.value else [0]
-            found = C.string_at(data.value, size.value) if size.value else b""
+            found = memory_at(data.value, size.value).tobytes() if size.value else b""
             return _types.converted((found, ends, self._list_type()), self._code).reshape(count)
         finally:
             lib.varlen_free(elements)

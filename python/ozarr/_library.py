@@ -229,6 +229,11 @@ def text(function, *arguments):
     return buffer.raw[:size.value].decode()
 
 
+def memory_at(address, size):
+    """So many bytes of the library's memory, as they are there. Those of `ctypes.string_at` are counted by a C int: of 4 GiB and more it gives a few."""
+    return memoryview((C.c_char * size).from_address(address))
+
+
 def integers(values):
     """A list of numbers as int64_t[]; of rank 0 an array of one, which is not read."""
     values = [operator.index(value) for value in values]

@@ -926,6 +926,7 @@ def main():
     python_values.exact(where, check, same)
     python_values.fills(where, check, same)
     python_values.lists(where, check, same)
+    python_values.memory(check)
     groups(where)
     texts(where)
     single_elements(where)

@@ -1,9 +1,9 @@
 """What the Python package makes of values: those that fit are kept to the last bit, others are refused. For python_check.py, whose `check` and
 `same` count."""
-import ctypes as C, datetime, decimal, json, os, pickle, warnings
+import ctypes as C, datetime, decimal, json, mmap, os, pickle, warnings
 import numpy as np, zarr
 import ozarr
-from ozarr import _types
+from ozarr import _library, _types
 
 
 def exact(where, check, same):
@@ -172,3 +172,14 @@ def lists(where, check, same):
     texts[0] = ["abc"]
     check(texts[0] == "abc", "a list of one text for one element")
     check([part.tolist() for part in numbers[...]] == [[1, -2], [3, 4, 5]], "lists of numbers")
+
+
+def memory(check):
+    """More bytes of the library than a C int counts."""
+    size = 2**32 + 5
+    with mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)) as room:
+        room[-2:] = b"yz"
+        first = C.c_char.from_buffer(room)
+        found = _library.memory_at(C.addressof(first), size)
+        check(found.nbytes == size and found[-2:].tobytes() == b"yz", f"{size} bytes of memory: {found.nbytes}")
+        del found, first
