@@ -219,14 +219,15 @@ def text(function, *arguments):
     """The text that a function writes to (buf, cap, len)."""
     size = C.c_size_t()
     buffer = C.create_string_buffer(512)
-    try:
-        function(*arguments, buffer, len(buffer), C.byref(size))
-    except Error as e:
-        if e.status != raw.OZARR_ERR_BUFFER_SIZE or size.value < len(buffer):
-            raise
+    while True:
+        try:
+            function(*arguments, buffer, len(buffer), C.byref(size))
+            return buffer.raw[:size.value].decode()
+        except Error as e:
+            if e.status != raw.OZARR_ERR_BUFFER_SIZE or size.value < len(buffer):
+                raise
+        # Another thread may make it longer still before the next call.
         buffer = C.create_string_buffer(size.value + 1)
-        function(*arguments, buffer, len(buffer), C.byref(size))
-    return buffer.raw[:size.value].decode()
 
 
 def memory_at(address, size):

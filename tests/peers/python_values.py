@@ -3,7 +3,7 @@
 import ctypes as C, datetime, decimal, json, mmap, os, pickle, warnings
 import numpy as np, zarr
 import ozarr
-from ozarr import _library, _types
+from ozarr import _library, _raw as raw, _types
 
 
 def exact(where, check, same):
@@ -175,7 +175,16 @@ def lists(where, check, same):
 
 
 def memory(check):
-    """More bytes of the library than a C int counts."""
+    """Texts that another thread makes longer between two calls, and more bytes than a C int counts."""
+    lengths = [600, 5000, 5000]
+
+    def growing(buffer, capacity, size):
+        size._obj.value = lengths.pop(0)
+        if size._obj.value >= capacity:
+            raise ozarr.Error("too small", raw.OZARR_ERR_BUFFER_SIZE)
+        buffer.value = b"x" * size._obj.value
+
+    check(_library.text(growing) == "x" * 5000 and not lengths, "a text that becomes longer while it is read")
     size = 2**32 + 5
     with mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)) as room:
         room[-2:] = b"yz"
