@@ -114,13 +114,13 @@ class Array(Node):
     def fill_value(self):
         """The value of elements that were never written; None where format 2 leaves it undefined."""
         if self._code in _types.VARIABLE:
-            if self.metadata.get("fill_value") is None:
-                return None
-            fill = self.metadata["fill_value"]
+            fill = self.metadata.get("fill_value")
+            if fill is None or self._code == raw.OZARR_JSON:
+                return fill
             if self._code == raw.OZARR_BYTES:
-                return bytes(fill) if isinstance(fill, list) else base64.b64decode(fill)
-            fill = text(lib.array_fill_text, self._handle)
-            return fill if self._code == raw.OZARR_STRING else fill.encode()
+                # zarr-python 2 has 0 for no bytes.
+                return bytes(fill) if isinstance(fill, list) else base64.b64decode(fill or b"")
+            return text(lib.array_fill_text, self._handle) if self._code == raw.OZARR_STRING else np.empty(0, self._list_type())
         out, defined = np.zeros((), self.dtype), C.c_bool()
         lib.array_fill_value(self._handle, address(out), out.nbytes, C.byref(defined))
         return out[()] if defined.value else None

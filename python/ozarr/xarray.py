@@ -10,6 +10,7 @@ from xarray.backends.store import StoreBackendEntrypoint
 from xarray.backends.zarr import FillValueCoder
 from xarray.core import indexing
 
+from . import _raw as raw
 from ._array import Array
 from ._library import NotFoundError
 from ._nodes import Group, Store, given, open as open_node
@@ -74,7 +75,8 @@ class OzarrDataStore(AbstractDataStore):
         if array.dtype.kind == "T":
             encoding["dtype"] = array.dtype
         if self.mask:
-            if fill is not None:
+            # Of lists and other JSON xarray cannot tell which are missing.
+            if fill is not None and array._code not in (raw.OZARR_JSON, raw.OZARR_LIST):
                 attributes["_FillValue"] = fill
         else:
             encoding["fill_value"] = fill

@@ -926,6 +926,7 @@ def main():
     python_values.exact(where, check, same)
     python_values.fills(where, check, same)
     python_values.lists(where, check, same)
+    python_values.any_length(where, check, same)
     python_values.memory(check)
     groups(where)
     texts(where)

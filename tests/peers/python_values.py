@@ -1,9 +1,10 @@
 """What the Python package makes of values: those that fit are kept to the last bit, others are refused. For python_check.py, whose `check` and
 `same` count."""
 import ctypes as C, datetime, decimal, json, mmap, os, pickle, warnings
-import numpy as np, zarr
+import numpy as np, xarray as xr, zarr
 import ozarr
 from ozarr import _library, _raw as raw, _types
+from ozarr.xarray import OzarrBackendEntrypoint
 
 
 def exact(where, check, same):
@@ -172,6 +173,24 @@ def lists(where, check, same):
     texts[0] = ["abc"]
     check(texts[0] == "abc", "a list of one text for one element")
     check([part.tolist() for part in numbers[...]] == [[1, -2], [3, 4, 5]], "lists of numbers")
+
+
+def any_length(where, check, same):
+    """Fill values of elements of any length are what an element is; so are those of zarr-python 2, which has 0 for nothing."""
+    cases = [({"id": "vlen-bytes"}, 0, b""), ({"id": "vlen-bytes"}, "YWI=", b"ab"), ({"id": "vlen-utf8"}, 0, ""), ({"id": "json2"}, {"a": [1]}, {"a": [1]}), ({"id": "json2"}, 0, 0), ({"id": "vlen-array", "dtype": "<i4"}, 0, [])]
+    for number, (codec, fill, want) in enumerate(cases):
+        location = where / f"fill{number}.zarr"
+        location.mkdir()
+        (location / ".zgroup").write_text('{"zarr_format": 2}')
+        (location / "v").mkdir()
+        (location / "v/.zattrs").write_text('{"_ARRAY_DIMENSIONS": ["x"]}')
+        (location / "v/.zarray").write_text(json.dumps({"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|O", "compressor": None, "fill_value": fill, "order": "C", "filters": [codec]}))
+        z = ozarr.open(location / "v")
+        found = [one.tolist() if isinstance(one, np.ndarray) else one for one in (z.fill_value, z[0])]
+        check(found == [want, want], f"the fill value {fill!r} of {codec['id']}, and an element: {found}")
+        with xr.open_dataset(location, engine=OzarrBackendEntrypoint) as ds:
+            found = ds.v.values.tolist()
+            check(len(found) == 2 and ("vlen-" in codec["id"] or found == [want, want]), f"{codec['id']} of {fill!r} by xarray: {found}")
 
 
 def memory(check):
