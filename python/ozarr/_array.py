@@ -184,6 +184,8 @@ class Array(Node):
             result = np.empty(selection.shape, self.dtype)
         else:
             result = checked_out(out, selection.shape)
+            if self._code == raw.OZARR_BY_DTYPE and result.dtype != self.dtype:
+                return self._given(self.read(key), out)
         into = result if result.dtype.isnative else np.empty(result.shape, result.dtype.newbyteorder("="))
         if isinstance(selection, _index.Points):
             self._move_points(lib.array_read_points, selection, into)

@@ -168,7 +168,16 @@ def lists(where, check, same):
         raise AssertionError(f"not refused: {action.__code__.co_consts} {action.__code__.co_names}")
     check(words.read(([0, 1], slice(None)), out=np.empty((2, 2), "U9")).tolist() == [["abcdef"] * 2] * 2, "texts into longer ones")
     check(texts.read(..., out=np.empty(2, object)).tolist() == ["abcdef"] * 2 and texts.read([1], out=np.empty(1, "U6"))[0] == "abcdef", "texts of any length into others")
-    same(late.read(([0], slice(None)), out=np.empty((1, 2), "M8[D]")), np.array([["3000-01-01"] * 2], "M8[D]"), "times into coarser ones")
+    for key in (([0], slice(None)), ..., ([[0, 0]], [[0, 1]])):
+        same(late.read(key, out=np.empty((1, 2), "M8[D]")), np.array([["3000-01-01"] * 2], "M8[D]"), f"times into coarser ones by {key}")
+        for unfit in ("M8[ns]", "i1"):
+            try:
+                late.read(key, out=np.empty((1, 2), unfit))
+            except OverflowError:
+                continue
+            raise AssertionError(f"not refused: times into {unfit} by {key}")
+    same(words.read(0, out=np.empty(2, "U9")[::-1]), ["abcdef"] * 2, "texts into longer ones in the other direction")
+    check(late.read((0, 1), out=np.empty((), "M8[D]")) == np.datetime64("3000-01-01"), "one time into a coarser one")
     numbers[...] = each(np.array([1, -2]), [3, 4, 5])
     texts[0] = ["abc"]
     check(texts[0] == "abc", "a list of one text for one element")
