@@ -75,7 +75,8 @@ fn sum_type(t: DataType, stored: DataType) -> DataType {
     }
 }
 
-/// The sum in which numcodecs accumulates differences of integers that are stored as floating-point numbers: it does not wrap.
+/// The sum in which numcodecs accumulates differences of integers that are stored as floating-point numbers, or where NumPy has no integers for both
+/// types, of which one has 64 bits without a sign and the other a sign: it does not wrap.
 struct FloatingSum {
     integers: DataType,
     /// The floating-point type that holds both.
@@ -84,11 +85,13 @@ struct FloatingSum {
 }
 
 impl FloatingSum {
-    /// For integers of that type, where the other one is floating-point.
+    /// For integers of that type, where the other one is floating-point or no integers hold both.
     fn of(integers: DataType, stored: DataType) -> Option<FloatingSum> {
-        let bits = match stored.kind() {
-            Kind::Float => stored.size() * 8,
-            Kind::Complex => stored.size() * 4,
+        let bits = match (stored.kind(), integers.kind()) {
+            (Kind::Float, _) => stored.size() * 8,
+            (Kind::Complex, _) => stored.size() * 4,
+            (Kind::Int, Kind::UInt) if integers.size() == 8 => 64,
+            (Kind::UInt, Kind::Int) if stored.size() == 8 => 64,
             _ => return None,
         };
         let sums = match bits.max((integers.size() * 16).min(64)) {
@@ -210,12 +213,14 @@ impl Elementwise for Delta {
         }
         let (mut first, mut last, mut lost) = (true, cast(t, Scalar::U(0)), None);
         let is_integer = matches!(t.kind(), Kind::Int | Kind::UInt);
+        let is_whole = matches!(self.to.data_type.kind(), Kind::Int | Kind::UInt);
         let mut floating = FloatingSum::of(t, self.to.data_type).filter(|_| is_integer);
         map(src, self.from, dst, self.to, |value| {
             let difference = if first { value } else { add(t, value, last, true) };
             (first, last) = (false, value);
+            let stored = cast(self.to.data_type, difference);
             if let Some(sum) = &mut floating
-                && !(is_exact(difference, self.to.data_type) && sum.gives(value, difference))
+                && !((is_whole || is_exact(difference, self.to.data_type)) && sum.gives(value, stored))
             {
                 lost = lost.or(Some(whole(difference)));
             }
@@ -287,6 +292,16 @@ mod tests {
         check("<u2", "<f4", le!(u16, 10, 7, 9, 1, 50), true);
         check("<i8", "<f8", le!(i64, 10, 7, 9, 1, 50), true);
         check("<i8", "<f8", le!(i64, 0, (1i64 << 53) + 1), false);
+        // NumPy has no integers for both: it adds doubles.
+        check("<u8", "<i8", le!(u64, 10, 7, 9, 1, 50), true);
+        check("<u8", "<i2", le!(u64, 10, 7, 9, 1, 50), true);
+        check("<u8", "<i8", le!(u64, (1u64 << 60) + 1, (1u64 << 60) + 2), false);
+        check("<u8", "<i8", le!(u64, 1u64 << 63), false);
+        check("<i8", "<u8", le!(i64, 1, 7, 9, 50), true);
+        check("<i8", "<u8", le!(i64, 10, 9), false);
+        check("<i2", "<u8", le!(i16, 10, 9), false);
+        check("<u4", "<i8", le!(u32, 10, 9, 4_000_000_000u32), true);
+        check("<i8", "<u4", le!(i64, 1, 7, 9, 50), true);
     }
 
     #[test]
