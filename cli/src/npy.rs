@@ -22,8 +22,8 @@ pub struct Header {
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Headers are padded to a multiple of this.
 const ALIGN: usize = 64;
-/// A longer header is no array's of a type that Zarr arrays have.
-const MAX_HEADER: usize = 1 << 16;
+/// A longer header is no array's of a type that Zarr arrays have, of up to 4,096 fields.
+const MAX_HEADER: usize = 1 << 24;
 
 /// The header of little-endian elements in C order.
 pub fn header(data_type: DataType, shape: &[u64]) -> Vec<u8> {
@@ -210,6 +210,13 @@ mod tests {
         let times = "{'descr': '<M8[25s]', 'fortran_order': False, 'shape': (1,), }";
         assert_eq!(parse(times).unwrap().data_type.numpy(), "<M8[25s]");
         assert!(header(DataType::Float64, &[5]).windows(19).any(|w| w == b"'<f8', 'fortran_ord"));
+    }
+
+    #[test]
+    fn headers_of_as_many_fields_as_structs_have_come_back() {
+        let list: Vec<String> = (0..4096).map(|i| format!(r#"["a long name {i}", "<i2"]"#)).collect();
+        let data_type = parse_v2::parse(&json::parse_text(&format!("[{}]", list.join(","))).unwrap()).unwrap().data_type;
+        assert_eq!(read(&mut header(data_type, &[2]).as_slice()).unwrap().data_type, data_type);
     }
 
     #[test]
