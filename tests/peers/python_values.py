@@ -188,7 +188,7 @@ def any_length(where, check, same):
     """Fill values of elements of any length are what an element is; so are those of zarr-python 2, which has 0 for nothing."""
     cases = [({"id": "vlen-bytes"}, 0, b""), ({"id": "vlen-bytes"}, "YWI=", b"ab"), ({"id": "vlen-utf8"}, 0, ""), ({"id": "json2"}, {"a": [1]}, {"a": [1]}), ({"id": "json2"}, 0, 0), ({"id": "vlen-array", "dtype": "<i4"}, 0, [])]
     for number, (codec, fill, want) in enumerate(cases):
-        location = where / f"fill{number}.zarr"
+        location = where / f"any_length{number}.zarr"
         location.mkdir()
         (location / ".zgroup").write_text('{"zarr_format": 2}')
         (location / "v").mkdir()
