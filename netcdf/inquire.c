@@ -70,10 +70,11 @@ int oz_inq_dimid(int ncid, const char *name, int *id) {
 
 int oz_inq_dim(int ncid, int id, char *name, size_t *len) {
     oz_group *group;
-    oz_dim *dim;
     int status = oz_find_group(ncid, &group);
-    if (!status) status = oz_find_dim(group, id, &dim);
     if (status) return status;
+    /* The IDs are those of the file: netCDF-4 tells by any group of any dimension. */
+    if (id < 0 || id >= group->file->dim_count) return NC_EBADDIM;
+    const oz_dim *dim = group->file->dims[id];
     oz_give_name(name, dim->name);
     if (len) *len = dim->len;
     return NC_NOERR;

@@ -1467,6 +1467,38 @@ static void grown_below(void) {
     SHOW(nc_close(file));
 }
 
+/* What a dimension is called and how long it is, by groups that are neither its own nor below that. */
+static void show_dim_by(const char *whose, int group, int id) {
+    char name[NC_MAX_NAME + 1] = "";
+    size_t len = 77;
+    const int status = nc_inq_dim(group, id, name, &len);
+    printf("%s: %d \"%s\" %zu\n", whose, status, name, len);
+}
+
+static void dimensions_of_others(void) {
+    int first, second, x, t, var;
+    create(NC_NETCDF4);
+    SHOW(nc_def_grp(file, "first", &first));
+    SHOW(nc_def_grp(file, "second", &second));
+    SHOW(nc_def_dim(first, "x", 3, &x));
+    SHOW(nc_def_dim(second, "t", NC_UNLIMITED, &t));
+    SHOW(nc_def_var(second, "v", NC_INT, 1, &t, &var));
+    SHOW(nc_put_var1_int(second, var, (size_t[]){4}, (int[]){5}));
+    for (int again = 0; again < 2; again++) {
+        show_dim_by("x by the root", file, x);
+        show_dim_by("x by another group", second, x);
+        show_dim_by("t by the root", file, t);
+        show_dim_by("t by another group", first, t);
+        show_dim_by("none", first, 9);
+        show_dim_by("none", first, -1);
+        SHOW(nc_close(file));
+        open(NC_NOWRITE);
+        SHOW(nc_inq_grp_ncid(file, "first", &first));
+        SHOW(nc_inq_grp_ncid(file, "second", &second));
+    }
+    SHOW(nc_close(file));
+}
+
 /* Dimensions of a group hide others of the same names, of which variables of the group are, too: by definition, and by a later name. */
 static void hidden_dimensions(void) {
     int x, t, a, group, below, own_x, own_t, z, ids[5], values[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
@@ -2286,7 +2318,7 @@ static const struct {
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion}, {"closed_groups", closed_groups},
     {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"refused_renaming", refused_renaming}, {"renaming_among_definitions", renaming_among_definitions}, {"renaming_before_abortion", renaming_before_abortion}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
-    {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
+    {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions}, {"dimensions_of_others", dimensions_of_others},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"late_fill_values_beyond_json", late_fill_values_beyond_json}, {"late_fill_values_beyond_json_classic", late_fill_values_beyond_json_classic},
     {"late_fill_values_of_text", late_fill_values_of_text}, {"late_fill_values_of_text_classic", late_fill_values_of_text_classic},
