@@ -98,6 +98,8 @@ contains
     call s%create(text, [2, 3])
     call s%set_fill("much too long", stat=stat, errmsg=message)
     call check(stat == OZARR_ERR_RANGE, "a fill value that is longer than the texts")
+    call s%set_fill("a" // achar(0) // "b", stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_ARGUMENT .and. index(message, "NUL") > 0, "a fill value with a NUL inside: " // message)
   end subroutine texts
 
   subroutine read_back(a, expected, what)

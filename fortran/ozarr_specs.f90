@@ -265,6 +265,9 @@ contains
     dtype = c_null_ptr
     address = c_null_ptr
     status = OZARR_OK
+    ! What the library takes as bytes it does not look at.
+    if (index(fill(:length_of(fill)), c_null_char) > 0) &
+      status = refused(OZARR_ERR_ARGUMENT, "fill has a NUL inside, expected none")
     call keep_text(fill, letters, status, address)
     if (status /= OZARR_OK) return
     n = max(len(letters) - 1, 1)                          ! of an empty text its NUL
