@@ -25,8 +25,11 @@
 
 #include <cfenv>
 #include <clocale>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <string>
@@ -212,9 +215,10 @@ public:
     returned<void> set_attr_json(group &g, const std::string &name, const std::string &json) {
         return detail::checked(ozarr_mpi_group_set_attr(h_, g.get(), detail::c_text(name), detail::c_text(json)));
     }
-    /// Sets an attribute to a number, which is stored with the digits of its type.
+    /// Sets an attribute to a number, which is stored with the digits of its type; NaN, infinities and `_FillValue` as the node's set_attr has them.
     template <class N, class T, class = std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, bool>>>
     returned<void> set_attr(N &node, const std::string &name, T value) {
+        if (name == "_FillValue" && fill_is_text(node)) return set_attr_json(node, name, base64_of(static_cast<double>(value)));
         if constexpr (std::is_integral_v<T>) return set_attr_json(node, name, std::to_string(value));
         else return set_attr_json(node, name, json_of(value));
     }
@@ -327,12 +331,37 @@ private:
         ~default_floats() { std::fesetenv(&program_); }
     };
 
+    /// Whether `_FillValue` is text: of floating-point arrays of format 3, where xarray wants a double as base64.
+    static bool fill_is_text(const array &a) {
+        std::int32_t format = 0;
+        ozarr_type t = OZARR_AS_STORED;
+        return ozarr_node_zarr_format(ozarr_array_node(a.get()), &format) == OZARR_OK && format == 3 && ozarr_array_type(a.get(), &t) == OZARR_OK &&
+               (t == OZARR_FLOAT16 || t == OZARR_FLOAT32 || t == OZARR_FLOAT64);
+    }
+    static bool fill_is_text(const group &) { return false; }
+
+    /// The base64 of a double's bytes, the low one first, as JSON.
+    static std::string base64_of(double value) {
+        static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, &value, sizeof bits);
+        std::string json = "\"";
+        // Three bytes are four letters; the two at the end are three, and a sign that there are no more.
+        for (int first = 0; first < 8; first += 3) {
+            std::uint32_t three = 0;
+            for (int i = first; i < first + 3; i++) three = three << 8 | (i < 8 ? static_cast<std::uint32_t>(bits >> 8 * i & 255) : 0);
+            for (int i = 0; i < 4; i++) json += first + i <= 8 ? letters[three >> (18 - 6 * i) & 63] : '=';
+        }
+        return json + '"';
+    }
+
     /// A number as JSON, with as few digits as tell it from all others of its type, whatever the program's locale and floating-point environment.
     template <class T>
     static std::string json_of(T value) {
         const default_floats floats;
         using number = std::conditional_t<std::is_same_v<T, float>, float, double>;
         const auto given = static_cast<number>(value);
+        if (!std::isfinite(given)) return std::isnan(given) ? "NaN" : given < 0 ? "-Infinity" : "Infinity";
         char text[64] = "";
         for (int digits = 1; digits <= std::numeric_limits<number>::max_digits10; digits++) {
             std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(given));

@@ -144,6 +144,25 @@ static void attribute_numbers(ozarr::ranks &m, ozarr::array &a) {
     }
 }
 
+/* NaN, infinities and `_FillValue` are as those of ozarr.hpp. */
+static void attribute_fill_values(ozarr::ranks &m) {
+    const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    for (int format : {3, 2}) {
+        for (auto t : {ozarr::type::float32, ozarr::type::float64, ozarr::type::float16, ozarr::type::int32}) {
+            auto a = GET(m.create("fill_values.zarr", ozarr::spec(t, {columns}).zarr_format(format), ozarr::existing::overwrite));
+            for (double value : {-9.0, 0.1, 12345.5, -inf, nan}) {
+                const auto status = failure([&] { return m.set_attr(a, "_FillValue", value); });
+                const std::string found = status == OZARR_OK ? GET(a.attr_json("_FillValue")) : "";
+                /* The same call of each rank by itself. */
+                CHECK(failure([&] { return a.set_attr("_FillValue", value); }) == status);
+                if (status == OZARR_OK) CHECK(GET(a.attr_json("_FillValue")) == found);
+                CHECK(failure([&] { return m.set_attr(a, "number", value); }) == (std::isfinite(value) ? OZARR_OK : OZARR_ERR_RANGE));
+            }
+            GET(m.close(a));
+        }
+    }
+}
+
 static void nodes(ozarr::ranks &m) {
     auto g = GET(m.create_group("nodes.zarr", ozarr::existing::overwrite));
     ozarr::spec s(ozarr::type::int32, {0, columns});
@@ -151,6 +170,7 @@ static void nodes(ozarr::ranks &m) {
     GET(m.set_attr(a, "rate", 0.5));
     GET(m.set_attr(g, "steps", 7));
     CHECK(GET(a.attr<double>("rate")) == 0.5 && GET(g.attr<int>("steps")) == 7);
+    attribute_fill_values(m);
     attribute_numbers(m, a);
     attribute_roundings(m, a);
     const region r = mine();
