@@ -85,11 +85,11 @@ end
 struct Whole end
 @inline _selection(z::ZArray{T,N}, I::NTuple{N,Index}) where {T,N} = any(i -> i isa Bool, I) ? _refused(z, I) : I
 function _selection(z::ZArray{T,N}, I::Tuple) where {T,N}
+    length(I) == 1 && I[1] isa AbstractArray{<:CartesianIndex{N}} && return Points(I[1])
     if length(I) == 1 && N != 1
         i = I[1]
         i isa Colon && return Whole()
         i isa AbstractArray{Bool} && return size(i) == size(z) ? Points(findall(i)) : throw(BoundsError(z, I))
-        i isa AbstractArray{<:CartesianIndex{N}} && return Points(i)
         i isa Integer && !(i isa Bool) && return checkbounds(Bool, z, i) ? Tuple(CartesianIndices(size(z))[i]) : throw(BoundsError(z, I))
         i isa AbstractArray{<:Integer} && return checkbounds(Bool, z, i) ? Points(CartesianIndices(size(z))[i]) : throw(BoundsError(z, I))
     end

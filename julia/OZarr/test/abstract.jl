@@ -110,6 +110,9 @@ end
     @test z[CartesianIndex(2, 3), 1] == x[2, 3, 1] && z[CartesianIndex(2, 3, 1)] == x[2, 3, 1] && z[[CartesianIndex(1, 1, 1), CartesianIndex(5, 4, 3)]] == [1, 60]
     @test same(y -> y[[5, 1], :, 2] = fill(-1, 2, 4), x) && same(y -> y[y .> 30] .= 0, x) && same(y -> y[[1, 3], [2, 4], 1] .= 9, x)
     @test same(y -> y[x .> 55] = [1, 2, 3, 4, 5], x) && same(y -> y[7] = -7, x) && same(y -> y[:] = 60:-1:1, x)
+    y = OZarr.create(OZarr.memory(), "y", [10, 20, 30])
+    @test y[[CartesianIndex(3), CartesianIndex(1)]] == [30, 10] && same(w -> w[[CartesianIndex(2)]] = [5], [10, 20, 30])
+    @test_throws BoundsError y[[CartesianIndex(4)]]
     @test_throws BoundsError z[[1, 6], 1, 1]
     @test_throws BoundsError z[61]
     @test_throws BoundsError z[trues(2, 2)]
