@@ -81,6 +81,10 @@ impl LocalStore {
 
     /// The folder that is replaced. What leads to the store may be a link; what leads to a folder in it is replaced itself.
     fn real_folder(&self, folder: &str) -> Result<PathBuf> {
+        // What has the name of a root that is hidden is somebody else's.
+        if self.stay_hidden().is_some() {
+            return Err(Errno(libc::ENOENT).error("find the folder that is replaced"));
+        }
         if !folder.is_empty() {
             return Ok(self.root.join(folder));
         }

@@ -415,8 +415,10 @@ impl LocalFiles for LocalStore {
     }
 
     fn file(&self, key: &str) -> Option<PathBuf> {
+        // What has the name of a root that is hidden is somebody else's.
+        KeyPath::of_key(key).ok().filter(|_| self.stay_hidden().is_none())?;
         // A link in the way would be linked itself, and lead elsewhere from there.
-        KeyPath::of_key(key).ok().and_then(|_| self.root.join(key).canonicalize().ok())
+        self.root.join(key).canonicalize().ok()
     }
 
     fn link(&self, key: &str, file: &Path, replaces: bool) -> Result<bool> {

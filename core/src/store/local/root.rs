@@ -603,6 +603,18 @@ mod tests {
     }
 
     #[test]
+    fn who_has_a_root_without_a_name_leaves_alone_what_somebody_else_has_made_by_that_name() {
+        let top = Top::new("others");
+        let (one, other) = (top.store(SyncMode::None), LocalStore::open(&top.0.join("s"), true, SyncMode::None).unwrap());
+        put(&one, "a/k", b"1");
+        put(&other, "a/k", b"2");
+        let done = &mut || unreachable!("it is not the one of this store");
+        assert!(!one.replace_folder("a", &mut |new| new.put("k", &[b"3"], Condition::Absent), done).unwrap());
+        assert_eq!((one.file("a/k"), value(&one, "a/k").unwrap(), value(&other, "a/k").unwrap()), (None, b"1".to_vec(), b"2".to_vec()));
+        assert_eq!(other.keys("").unwrap(), ["a/k"]);
+    }
+
+    #[test]
     fn a_root_is_named_at_once_in_a_group_and_where_folders_cannot_be_locked() {
         let top = Top::new("group");
         let (unlocked, unused) =
