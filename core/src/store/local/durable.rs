@@ -28,7 +28,7 @@ pub(super) fn file_id(st: &libc::stat) -> FileId {
 pub(super) struct Durability {
     pub(super) mode: SyncMode,
     unsynced: ForkReset<Mutex<Unsynced>>,
-    /// Held through a flush, so that a second one returns only when all is durable.
+    /// Held through a flush, so that a second one returns only when all is durable, and while keys get other names.
     flushing: ForkReset<Mutex<()>>,
 }
 
@@ -54,6 +54,10 @@ impl Durability {
 
     fn lock(&self) -> MutexGuard<'_, Unsynced> {
         self.unsynced.get().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_flush(&self) -> MutexGuard<'_, ()> {
+        self.flushing.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the error of a system call that decides whether what has its name is durable: the next flushes report it, too.
@@ -133,13 +137,17 @@ impl Durability {
         self.lock().files.retain(|key, _| !key.starts_with(prefix));
     }
 
-    /// Makes room for the names that the keys of a prefix are about to get; where there is none, what is new is synced.
-    pub(super) fn prepare_rename(&self, root: BorrowedFd<'_>, from: &str) -> Result<()> {
+    /// Makes room for the names that the keys of a prefix are about to get; where there is none, what is new is synced. While what is returned is kept no
+    /// flush is under way, which would not find the keys by their names.
+    pub(super) fn prepare_rename(&self, root: BorrowedFd<'_>, from: &str) -> Result<MutexGuard<'_, ()>> {
         let has_room = |unsynced: &mut Unsynced| {
             let count = unsynced.files.keys().filter(|key| key.starts_with(from)).count();
             make_table_room(&mut unsynced.files, count).is_ok()
         };
-        if has_room(&mut self.lock()) { Ok(()) } else { self.sync_all(root) }
+        if !has_room(&mut self.lock()) {
+            self.sync_all(root)?;
+        }
+        Ok(self.lock_flush())
     }
 
     /// Gives the keys and folders of a prefix the names that they got by a rename.
@@ -216,7 +224,7 @@ impl Durability {
 
     /// Syncs the new files, then the folders, deepest first. Every one is tried once; the first failure is kept.
     fn sync_all(&self, root: BorrowedFd<'_>) -> Result<()> {
-        let _one = self.flushing.get().lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.lock_flush();
         let (files, folders) = {
             let mut unsynced = self.lock();
             let erased = std::mem::take(&mut unsynced.erased);

@@ -12,7 +12,10 @@ use crate::store::os::Call;
 use crate::store::suite::{TestFolder, names_in};
 use crate::store::{Listing, StorageExt, get};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 const MODES: [SyncMode; 3] = [SyncMode::None, SyncMode::Batch, SyncMode::Each];
 
@@ -1472,6 +1475,30 @@ fn erased_keys_are_remembered_until_a_flush_has_gone_well() {
     assert_eq!(syncs(|| put(&store, "new", b"1").unwrap()), 1);
     store.flush().unwrap();
     assert_eq!(syncs(|| put(&store, "new too", b"1").unwrap()), 0);
+}
+
+#[test]
+fn what_gets_another_name_while_it_is_flushed_is_synced() {
+    let (_folder, store) = Folder::with_store(SyncMode::Batch);
+    let store = Arc::new(store);
+    ["a/k", "a/l", "a/m"].iter().for_each(|key| put(&store, key, b"1").unwrap());
+    let (renaming, (tell, told)) = (store.clone(), channel());
+    let rename = move || {
+        let ends = tell.clone();
+        std::thread::spawn(move || ends.send(renaming.rename_prefix("a/", "b/").unwrap()));
+        // It may have to wait for the flush.
+        if let Ok(renamed) = told.recv_timeout(Duration::from_millis(200)) {
+            tell.send(renamed).unwrap();
+        }
+        told
+    };
+    let (late, told) = channel();
+    let mut synced = 0;
+    let flush = || synced = syncs(|| store.flush().unwrap());
+    assert!(fault::before(Call::Sync, 0, move || late.send(rename()).unwrap(), flush).1);
+    assert!(told.recv().unwrap().recv().unwrap());
+    synced += syncs(|| store.flush().unwrap());
+    assert_eq!(synced, 3 + 2 + 1, "three files, the folder and the one above, and that behind the renaming");
 }
 
 #[test]
