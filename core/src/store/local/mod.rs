@@ -173,6 +173,7 @@ impl LocalStore {
             let goes = is_link && os::stat_at(root, path.as_c(), true).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Folder);
             if goes {
                 os::unlink(root, path.as_c()).map_err(|e| e.error("erase").at_key(folder))?;
+                self.durability.names_changed(root, folder, &Made::new())?;
             }
             return Ok(goes);
         };

@@ -1502,6 +1502,18 @@ fn what_gets_another_name_while_it_is_flushed_is_synced() {
 }
 
 #[test]
+fn a_link_to_a_folder_that_is_erased_is_gone_behind_a_flush() {
+    for (mode, expected) in [(SyncMode::None, [0, 0]), (SyncMode::Batch, [0, 1]), (SyncMode::Each, [1, 0])] {
+        let (folder, store) = Folder::with_store(mode);
+        put(&store, "k", b"1").unwrap();
+        symlink(&folder.0, folder.file("link")).unwrap();
+        store.flush().unwrap();
+        let (erasing, flushing) = (syncs(|| store.erase_prefix("link/").unwrap()), syncs(|| store.flush().unwrap()));
+        assert_eq!(([erasing, flushing], folder.file("link").exists()), (expected, false), "{mode:?}");
+    }
+}
+
+#[test]
 fn a_key_of_which_it_is_asked_has_its_value_synced_before_it_has_its_name() {
     for (mode, first) in [(SyncMode::None, 0), (SyncMode::Batch, 1), (SyncMode::Each, 2)] {
         let (_folder, store) = Folder::with_store(mode);
