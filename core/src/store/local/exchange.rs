@@ -149,6 +149,7 @@ impl LocalStore {
         let (old_path, new_path) = (KeyPath::of_folder(old), KeyPath::of_folder(new));
         let root = self.root_to_write()?;
         let _no_flush = self.durability.prepare_rename(root, from)?;
+        self.known.note_put();
         let mut made = Made::new();
         // What was put there has its new name durable only with the folders above both.
         for _ in 0..TRIES {

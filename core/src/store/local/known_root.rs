@@ -10,7 +10,7 @@ pub(super) struct KnownRoot {
     pub looked_at: AtomicU64,
     /// Counts the folders that it was so far.
     pub roots: AtomicU32,
-    /// Whether values were put since the last flush.
+    /// Whether values were put, or something was renamed or erased, since the last flush.
     pub has_put: AtomicBool,
     /// Whether some of them are in a folder that has lost its name and is still there.
     pub lost: AtomicBool,
@@ -37,7 +37,7 @@ impl KnownRoot {
         self.keeps_removed.store(if keeps { KEEPS_REMOVED } else { KEEPS_NONE }, Ordering::Relaxed);
     }
 
-    /// Keeps in mind that a value was put.
+    /// Keeps in mind that a value was put, or something renamed or erased.
     pub fn note_put(&self) {
         if !self.has_put.load(Ordering::Relaxed) {
             self.has_put.store(true, Ordering::Relaxed);

@@ -57,7 +57,7 @@ use crate::limits::check_memory;
 use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, errno_of, libc};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A folder as a store. Thread-safe; may be shared by processes.
 pub struct LocalStore {
@@ -151,6 +151,7 @@ impl LocalStore {
     fn erase_one(&self, key: &str) -> Result<bool> {
         let path = KeyPath::of_key(key)?;
         let Some(root) = self.root()? else { return Ok(false) };
+        self.known.note_put();
         match os::unlink(root, path.as_c()) {
             Ok(()) => {
                 self.durability.erased(key);
@@ -166,6 +167,7 @@ impl LocalStore {
     fn erase_below(&self, prefix: &str) -> Result<bool> {
         let folder = check_prefix(prefix)?;
         let Some(root) = self.root()? else { return Ok(false) };
+        self.known.note_put();
         let path = KeyPath::of_folder(folder);
         let Some(fd) = self.open_folder(folder, if folder.is_empty() { 0 } else { libc::O_NOFOLLOW })? else {
             // A link to a folder elsewhere: the link goes, the folder stays.
@@ -230,14 +232,16 @@ impl Storage for LocalStore {
         self.check_writable()?;
         KeyPath::of_key(key)?;
         let open = || {
+            let roots = self.known.roots.load(Ordering::Acquire);
             let (root, mut made) = (self.root_to_write()?, Made::new());
             let opened = self.temp_file(root, key, None, &mut made);
-            opened.inspect_err(|_| remove_made(root, key, &made)).map(|(temp, fd)| (temp, fd, made))
+            opened.inspect_err(|_| remove_made(root, key, &made)).map(|(temp, fd)| (temp, fd, made, roots))
         };
-        let (mut temp, fd, made) = self.in_present_root(open, Result::is_err).map_err(|e| self.placed(e))?;
+        let (mut temp, fd, made, roots) = self.in_present_root(open, Result::is_err).map_err(|e| self.placed(e))?;
         let folder = temp.root.try_clone_to_owned().map_err(|e| Errno(errno_of(&e).unwrap_or(libc::EIO)).error("keep the folder open"))?;
         temp.there = false;
-        Ok(Staged::File(Box::new(StagedFile { root: folder, path: temp.path.clone(), fd: Some(fd), made, process: std::process::id() })))
+        let (path, process) = (temp.path.clone(), std::process::id());
+        Ok(Staged::File(Box::new(StagedFile { root: folder, roots, path, fd: Some(fd), made, process })))
     }
 
     fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
@@ -395,6 +399,11 @@ impl LocalFiles for LocalStore {
     fn publish(&self, key: &str, mut file: Box<StagedFile>) -> Result<()> {
         self.check_writable()?;
         file.check_process()?;
+        self.known.note_put();
+        // Another folder has the name of the root by now.
+        if file.roots != self.known.roots.load(Ordering::Acquire) {
+            return Err(self.lost());
+        }
         let Some(fd) = file.fd.take() else { bail!(Internal, "the staged file was published before") };
         let temp = Temp { root: file.root.as_fd(), path: file.path.clone(), there: true };
         let named = self.give_name(temp, fd, key, &KeyPath::of_key(key)?, Over::Any, &file.made);

@@ -150,6 +150,7 @@ impl LocalStore {
         replaces: bool,
         made: &mut Made,
     ) -> Result<bool> {
+        self.known.note_put();
         for _ in 0..TRIES {
             match os::link(root, from, path.as_c()) {
                 Ok(()) => {}

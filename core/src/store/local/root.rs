@@ -240,11 +240,12 @@ impl LocalStore {
         if os::is_same(&own, &named) {
             return false;
         }
-        // The next flush tells it.
-        if own.st_nlink > 0 && self.known.has_put.load(Ordering::Relaxed) {
+        let is_new = self.reopen_root().is_ok();
+        // What another thread has put until then is in the old one. The next flush tells it.
+        if is_new && own.st_nlink > 0 && self.known.has_put.load(Ordering::Relaxed) {
             self.known.lost.store(true, Ordering::Relaxed);
         }
-        self.reopen_root().is_ok()
+        is_new
     }
 
     /// Gives what is known of the folder that has the root's name, if there is one.
@@ -294,9 +295,12 @@ impl LocalStore {
     }
 
     #[cold]
-    fn lost(&self) -> Error {
+    pub(super) fn lost(&self) -> Error {
         let root = self.root.display();
-        err!(Io, "the folder {root} was replaced by another one while it was open as a store: what was put since the last flush is lost")
+        err!(
+            Io,
+            "the folder {root} was replaced by another one while it was open as a store: what was changed since the last flush is lost"
+        )
     }
 }
 
@@ -318,7 +322,7 @@ mod tests {
     use crate::store::local::{FileOptions, Publish};
     use crate::store::os::Call;
     use crate::store::suite::{TestFolder, names_in};
-    use crate::store::{Condition, Keys, LocalFiles, Storage, get};
+    use crate::store::{Condition, Keys, LocalFiles, Staged, Storage, StorageExt, get};
     use std::path::Path;
 
     /// A folder that is removed at the end of a test.
@@ -421,6 +425,61 @@ mod tests {
             assert_eq!(std::fs::read(path.join("c/0")).unwrap(), b"3", "the new one is used");
             reader.flush().unwrap();
         }
+    }
+
+    #[test]
+    fn what_is_changed_in_a_root_that_was_replaced_and_is_still_there_is_told() {
+        /// What is begun before the root is replaced, and then behind that; else what is done when it has lost its name and another one has not got it.
+        type Row = (&'static str, fn(&LocalStore) -> Option<Staged>, fn(&LocalStore, Option<Staged>) -> Result<()>);
+        let rows: [Row; 5] = [
+            ("put in pieces", |s| Some(s.stage("c/k").unwrap()), |s, staged| (s as &dyn Storage).publish("c/k", staged.unwrap())),
+            ("renamed", |_| None, |s, _| s.rename_prefix("c/", "d/").map(|done| assert!(done))),
+            ("linked", |_| None, |s, _| s.link("d/k", &s.root.with_file_name("file"), true).map(|done| assert!(done))),
+            ("erased", |_| None, |s, _| s.erase_keys(Keys::One("c/0")).map(|done| assert!(done))),
+            ("erased by its prefix", |_| None, |s, _| s.erase_keys(Keys::Below("c/")).map(|done| assert!(done))),
+        ];
+        for (what, begin, change) in rows {
+            for is_found in [false, true] {
+                let top = Top::new("changed");
+                std::fs::write(top.0.join("file"), b"1").unwrap();
+                let (path, store) = (top.0.join("s"), LocalStore::open(&top.0.join("s"), true, SyncMode::None).unwrap());
+                put(&store, "c/0", b"1");
+                store.flush().unwrap();
+                let begun = begin(&store);
+                std::fs::rename(&path, top.0.join("old")).unwrap();
+                let replace = || {
+                    std::fs::create_dir_all(path.join("c")).unwrap();
+                    // A call between the two has found the new one.
+                    is_found.then(|| assert_eq!(value(&store, "c/1"), None));
+                };
+                let done = if begun.is_some() {
+                    replace();
+                    change(&store, begun)
+                } else {
+                    change(&store, None).unwrap();
+                    replace();
+                    Ok(())
+                };
+                assert_eq!(done.and_then(|()| store.flush()).map_err(|e| e.kind()), Err(ErrorKind::Io), "{what} {is_found}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_flush_tells_of_what_was_put_while_another_thread_finds_that_the_root_was_replaced() {
+        let top = Top::new("meanwhile");
+        let path = top.0.join("s");
+        let store = std::sync::Arc::new(LocalStore::open(&path, true, SyncMode::None).unwrap());
+        put(&store, "c/0", b"1");
+        store.flush().unwrap();
+        std::fs::rename(&path, top.0.join("old")).unwrap();
+        std::fs::create_dir_all(path.join("c")).unwrap();
+        let other = store.clone();
+        let found = || store.root_was_replaced();
+        // The new one is opened behind the looks at both.
+        assert_eq!(fault::before(Call::Open, 0, move || put(&other, "c/0", b"2"), found), (true, true));
+        assert_eq!(store.flush().map_err(|e| e.kind()), Err(ErrorKind::Io));
+        assert_eq!(std::fs::read(top.0.join("old/c/0")).unwrap(), b"2");
     }
 
     /// As where a program closes all descriptors (`closefrom`) and opens folders of its own, which get their numbers.

@@ -8,6 +8,8 @@ use crate::store::os;
 /// A value that is written piece by piece into a temporary file, which goes unless it is published.
 pub struct StagedFile {
     pub(super) root: OwnedFd,
+    /// How many folders had been the root of the store before this one.
+    pub(super) roots: u32,
     pub(super) path: KeyPath,
     /// Taken when it is published.
     pub(super) fd: Option<OwnedFd>,
