@@ -94,10 +94,24 @@ impl Durability {
         }
     }
 
-    /// Keeps in mind that all keys of a prefix were erased.
-    pub(super) fn erased_prefix(&self, prefix: &str) {
-        self.forget_prefix(prefix);
-        self.keep_erased(&mut self.lock(), prefix);
+    /// Takes out what is new below a prefix that is about to be erased. What another thread puts there meanwhile is kept in mind, and synced first.
+    pub(super) fn erasing(&self, prefix: &str) -> HashMap<String, FileId> {
+        let (mut unsynced, mut taken) = (self.lock(), HashMap::new());
+        self.keep_erased(&mut unsynced, prefix);
+        let count = unsynced.files.keys().filter(|key| key.starts_with(prefix)).count();
+        // Where there is no memory a flush finds out that they are gone.
+        if make_table_room(&mut taken, count).is_ok() {
+            taken.extend(unsynced.files.extract_if(|key, _| key.starts_with(prefix)));
+        }
+        taken
+    }
+
+    /// Puts back what was taken out, and may not have been erased.
+    pub(super) fn not_erased(&self, taken: HashMap<String, FileId>) {
+        let mut unsynced = self.lock();
+        for (key, id) in taken {
+            unsynced.files.entry(key).or_insert(id);
+        }
     }
 
     /// Has the next value of a key synced first, as if one had been erased.
@@ -132,9 +146,10 @@ impl Durability {
         was_erased(&unsynced.erased) || was_erased(&unsynced.leaving)
     }
 
-    /// Forgets the keys of a prefix that was replaced.
-    pub(super) fn forget_prefix(&self, prefix: &str) {
-        self.lock().files.retain(|key, _| !key.starts_with(prefix));
+    /// Forgets the keys of a folder that was replaced; empty: all.
+    pub(super) fn forget_folder(&self, folder: &str) {
+        let is_below = |key: &String| folder.is_empty() || key.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        self.lock().files.retain(|key, _| !is_below(key));
     }
 
     /// Makes room for the names that the keys of a prefix are about to get; where there is none, what is new is synced. While what is returned is kept no

@@ -60,7 +60,8 @@ impl LocalStore {
             let _ = remove_tree(beside);
             return made.map(|_| false);
         };
-        match made.map(|_| exchange(&old, &new)) {
+        // What is new there is forgotten before others are let in.
+        match made.map(|_| exchange(&old, &new).inspect(|()| self.durability.forget_folder(folder))) {
             Ok(Ok(())) => done(),
             Ok(Err(e)) => return remove_tree(beside).and_then(|()| cannot(e.error("replace the folder"))),
             Err(e) => {
@@ -72,7 +73,6 @@ impl LocalStore {
         if folder.is_empty() {
             self.reopen_root()?;
         }
-        self.durability.forget_prefix(&if folder.is_empty() { String::new() } else { format!("{folder}/") });
         if self.durability.mode != SyncMode::None {
             sync_parent(&there)?;
         }

@@ -179,8 +179,11 @@ impl LocalStore {
             }
             return Ok(goes);
         };
+        let new = self.durability.erasing(prefix);
         let erased = self.erase_folder(root, folder, fd.as_fd());
-        self.durability.erased_prefix(prefix);
+        if erased.is_err() {
+            self.durability.not_erased(new);
+        }
         let changed = if folder.is_empty() { "." } else { folder };
         self.durability.names_changed(root, changed, &Made::new()).and(erased.map_err(|e| e.at_key(prefix)))
     }

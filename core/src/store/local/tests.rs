@@ -1502,6 +1502,32 @@ fn what_gets_another_name_while_it_is_flushed_is_synced() {
 }
 
 #[test]
+fn what_is_put_below_a_prefix_that_another_thread_erases_is_made_durable() {
+    for flushes in [false, true] {
+        let (_folder, store) = Folder::with_store(SyncMode::Batch);
+        let store = Arc::new(store);
+        ["a/k", "a/l"].iter().for_each(|key| put(&store, key, b"1").unwrap());
+        let (other, (tell, told)) = (store.clone(), channel());
+        // The folder has left its name by then.
+        let meanwhile = move || {
+            let first = syncs(|| put(&other, "a/k", b"2").unwrap());
+            if flushes {
+                other.flush().unwrap();
+            }
+            tell.send(first + syncs(|| put(&other, "a/m", b"2").unwrap())).unwrap();
+        };
+        let erase = || store.erase_prefix("a/").unwrap();
+        assert!(fault::before(Call::Unlink, 0, meanwhile, erase).1);
+        assert_eq!(told.recv().unwrap() + store.durability.unsynced(), 2, "{flushes}");
+    }
+    let (_folder, store) = Folder::with_store(SyncMode::Batch);
+    put(&store, "a/k", b"1").unwrap();
+    assert!(fault::with(&[fail(Call::Rename, libc::EBUSY), fail(Call::Unlink, libc::EIO)], || store.erase_prefix("a/")).0.is_err());
+    assert!(value(&store, "a/k").is_some());
+    assert_eq!(store.durability.unsynced(), 1, "what was not erased");
+}
+
+#[test]
 fn a_link_to_a_folder_that_is_erased_is_gone_behind_a_flush() {
     for (mode, expected) in [(SyncMode::None, [0, 0]), (SyncMode::Batch, [0, 1]), (SyncMode::Each, [1, 0])] {
         let (folder, store) = Folder::with_store(mode);
