@@ -5,7 +5,8 @@ use super::path;
 use crate::fork::ForkPreserved;
 use crate::metadata::v2;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// The most nodes that are noted where memory has ended: each keeps what its note took of the reserve.
 pub(super) const MOST_NOTES: usize = 64;
@@ -13,9 +14,19 @@ pub(super) const MOST_NOTES: usize = 64;
 /// The changed nodes by their paths, and which of their lengths may be told, by the paths of groups.
 type Groups = BTreeMap<String, BTreeMap<String, Lengths>>;
 
-/// See the module; and how many nodes were noted where memory had ended.
+/// See the module; how many nodes were noted where memory had ended; and how many calls tell of what they took. A child of `fork` in which none goes on
+/// reads documents for them.
 #[derive(Default)]
-pub(super) struct Behind(ForkPreserved<Groups>, AtomicUsize);
+pub(super) struct Behind(ForkPreserved<Groups>, AtomicUsize, AtomicUsize);
+
+/// What was taken, to be told: until this is dropped groups are behind.
+pub(super) struct Telling<'a>(pub Groups, &'a Behind);
+
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        self.1.2.fetch_sub(1, Release);
+    }
+}
 
 impl Behind {
     /// Notes that the consolidated metadata of a group lack the change of a node.
@@ -42,13 +53,15 @@ impl Behind {
 
     /// Whether nothing is behind.
     pub fn is_empty(&self) -> bool {
-        self.0.read(Groups::is_empty)
+        // In this order: what is taken in between is being told by then.
+        self.0.read(Groups::is_empty) && self.2.load(Acquire) == 0
     }
 
     /// Takes all that was noted.
-    pub fn take(&self) -> Groups {
+    pub fn take(&self) -> Telling<'_> {
         self.1.store(0, Relaxed);
-        self.0.write(std::mem::take)
+        self.2.fetch_add(1, AcqRel);
+        Telling(self.0.write(std::mem::take), self)
     }
 
     /// Notes again what was taken.

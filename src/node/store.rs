@@ -388,9 +388,9 @@ impl Store {
         &self.0.shared
     }
 
-    /// Whether groups use their consolidated metadata: not while these are behind.
+    /// Whether groups use their consolidated metadata: not while these are behind, for they wait for a flush or could not be told.
     pub(super) fn uses_consolidated(&self) -> bool {
-        self.0.options.consolidated && (!self.consolidates(Consolidate::Flush) || self.0.behind.is_empty())
+        self.0.options.consolidated && self.0.behind.is_empty()
     }
 
     /// How the store is used.

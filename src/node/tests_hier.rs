@@ -1,6 +1,7 @@
 //! Hierarchies as other programs and hostile hands leave them: names, attributes, links, documents that are no JSON.
 
 use super::tests::{kind, spec_as};
+use super::tests_store::Due;
 use super::*;
 use crate::dtype::DataType;
 use crate::error::ErrorKind;
@@ -683,5 +684,39 @@ fn a_node_erased_by_its_own_location_leaves_no_folder_in_its_group_and_its_folde
         open(folder).key_put("c/0", b"1").unwrap();
         open(folder).erase_node("").unwrap();
         assert_eq!(top.join(folder).exists(), stays, "{folder}");
+    }
+}
+
+/// Groups that are opened behind a change and ahead of its flush, within it, or behind one that failed.
+#[test]
+fn consolidated_metadata_from_before_a_change_are_not_believed_once_it_is_told() {
+    for (format, listed) in [(Format::V2, "g/.zmetadata"), (Format::V3, "g/zarr.json")] {
+        for how in [Consolidate::Flush, Consolidate::Named] {
+            let due = Due::default();
+            let options = Options { consolidate: how, ..Options::default() };
+            let store = Store::new(&Context::default(), due.in_memory().shared().clone(), Mode::ReadWrite, options);
+            let group = Group::create(&store, "g", Some(format), Create::New).unwrap();
+            let array = Array::create(&store, "g/a", &spec_as(format, &[4], &[4]), Create::New).unwrap();
+            group.consolidate().and_then(|()| store.flush_all()).unwrap();
+            let is_told = how == Consolidate::Named;
+            if is_told {
+                due.fail(listed);
+            }
+            assert_eq!(array.resize(&[8], false).is_err(), is_told);
+            let length = |group: &Group| group.open_array("a").unwrap().shape()[0];
+            let (before, within) = (Group::open(&store, "g").unwrap(), Arc::new(Mutex::new(None)));
+            assert_eq!(length(&before), 8, "{format:?} {how:?}");
+            let (again, found) = (store.clone(), within.clone());
+            due.set_here(listed, move || {
+                let group = Group::open(&again, "g")?;
+                assert_eq!(length(&group), 8, "{format:?} {how:?}");
+                *found.lock().unwrap() = Some(group);
+                Ok(())
+            });
+            store.flush_all().unwrap();
+            let within = within.lock().unwrap().take().unwrap();
+            assert_eq!([&before, &within].map(length), [8, 8], "{format:?} {how:?}");
+            assert_eq!(Group::open(&store, "g").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?} {how:?}");
+        }
     }
 }

@@ -152,7 +152,8 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
 
 /// Does what [`catch_up`] does for a thread that has its lock.
 pub(super) fn catch_up_alone(store: &Store) -> Result<()> {
-    let behind = store.behind().take();
+    let telling = store.behind().take();
+    let behind = &telling.0;
     // Each group has its own lengths of a node: those above the store are told all of them.
     let mut every: BTreeMap<&str, Lengths> = BTreeMap::new();
     for (path, lengths) in behind.values().flatten() {
@@ -172,8 +173,12 @@ pub(super) fn catch_up_alone(store: &Store) -> Result<()> {
     };
     let outside = || if every.is_empty() { Ok(()) } else { refresh_outside(store, &collect(every.into_iter())?, None) };
     let done = refresh_all().and_then(|()| outside());
+    if !behind.is_empty() {
+        // What a handle has read of consolidated metadata since the changes is from before they were told.
+        store.note_change();
+    }
     if done.is_err() {
-        store.behind().put_back(behind);
+        store.behind().put_back(behind.clone());
     }
     done
 }
@@ -489,7 +494,7 @@ mod tests {
         let new = || Store::new(&Context::default(), Arc::new(MemoryStore::new()), Mode::ReadWrite, options());
         let paths: Vec<String> = (0..100).map(|i| format!("v{i}")).collect();
         let changes = whole(&paths).unwrap();
-        let noted = |store: &Store| store.behind().take().get("").map_or(0, BTreeMap::len);
+        let noted = |store: &Store| store.behind().take().0.get("").map_or(0, BTreeMap::len);
         let store = new();
         memory_ended();
         assert_eq!(after_changes(&store, &changes[..MOST_NOTES], None).map_err(|e| e.kind()), Ok(()));
