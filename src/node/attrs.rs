@@ -164,12 +164,10 @@ impl Attributes {
     }
 
     /// Lets `edit` change all attributes that are stored now, in one write.
-    pub(super) fn edit(&self, edit: &dyn Fn(&mut Map)) -> Result<()> {
+    pub(super) fn edit(&self, edit: &dyn Fn(&mut Map) -> Result<()>) -> Result<()> {
         self.known.store.check_writable()?;
-        self.publish(&|attributes| {
-            edit(attributes);
-            Ok(())
-        })
+        self.store_change(edit)?;
+        self.tell()
     }
 
     /// From here on changes are collected; this handle sees them, the store does not.
@@ -393,12 +391,6 @@ impl Attributes {
             }
         }
         Ok(())
-    }
-
-    /// Lets `edit` change what is stored now, stores that, and tells consolidated metadata of it.
-    fn publish(&self, edit: &dyn Fn(&mut Map) -> Result<()>) -> Result<()> {
-        self.store_change(edit)?;
-        self.tell()
     }
 
     fn tell(&self) -> Result<()> {

@@ -4,6 +4,7 @@
 
 use super::nczarr_group::{NcDimension, NcRecord, dimensions_of, dimensions_value};
 use super::nczarr_type::{JSON, NcType, Types};
+use super::variable_names::check_name;
 use crate::dtype::{DataType, Kind};
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::{MAX_DOCUMENT, collect, push, readable, with_spare};
@@ -104,17 +105,22 @@ impl Group {
 
     /// Defines a dimension of the group for netCDF, or changes one: in a hierarchy of version 2.
     pub fn define_nc_dimension(&self, name: &str, length: u64, is_unlimited: bool) -> Result<()> {
-        path::check_new(name)?;
+        check_name(name)?;
         if self.format() != Format::V2 {
             bail!(Unsupported, "dimensions of NCZarr are written for zarr_format 2, {} has 3", path::display(self.path()));
         }
-        let mut group = KeyPart::Group.find(&Node::Group(self.clone()))?.unwrap_or_default();
-        let mut all = dimensions_of(&group)?;
-        all.retain(|d| d.name != name);
-        push(&mut all, NcDimension { name: name.into(), length, is_unlimited })?;
-        group.shift_remove("dims");
-        group.insert("dimensions".into(), dimensions_value(&all)?);
-        self.attributes().set(KeyPart::Group.members()[0], Value::Object(group))
+        let known = KeyPart::Group.find(&Node::Group(self.clone()))?;
+        self.attributes().edit(&|attributes| {
+            // Another handle may have defined some since; older keys are elsewhere.
+            let mut group = KeyPart::Group.of(attributes).or(known.as_ref()).cloned().unwrap_or_default();
+            let mut all = dimensions_of(&group)?;
+            all.retain(|d| d.name != name);
+            push(&mut all, NcDimension { name: name.into(), length, is_unlimited })?;
+            group.shift_remove("dims");
+            group.insert("dimensions".into(), dimensions_value(&all)?);
+            attributes.insert(KeyPart::Group.members()[0].into(), Value::Object(group));
+            Ok(())
+        })
     }
 }
 
@@ -375,7 +381,7 @@ fn put(node: &Node, parts: &[(KeyPart, Value)], recorded: Option<Map>) -> Result
     let fill_type = if let Node::Array(array) = node { Some(array.type_text()?) } else { None };
     set_parts(&mut all, parts, &types, fill_type.as_deref());
     // Consolidated metadata may be behind: other attributes are those that are stored.
-    if all == old { Ok(()) } else { node.attributes().edit(&|all| set_parts(all, parts, &types, fill_type.as_deref())) }
+    if all == old { Ok(()) } else { node.attributes().edit(&|all| Ok(set_parts(all, parts, &types, fill_type.as_deref()))) }
 }
 
 /// Sets parts of a node's keys in its attributes. `fill_type`: that of the fill value of an array.

@@ -184,6 +184,23 @@ mod tests {
     }
 
     #[test]
+    fn dimensions_that_several_handles_define_are_all_there() {
+        let (store, _) = hierarchy();
+        let handles = ["a", "b", "a"].map(|name| (name, Group::open(&store, "").unwrap()));
+        handles.iter().for_each(|(_, group)| drop(group.attributes().names().unwrap()));
+        for (length, (name, group)) in (1..).zip(&handles) {
+            group.define_nc_dimension(name, length, *name == "a").unwrap();
+        }
+        let found = Group::open(&store, "").unwrap().nc_dimensions().unwrap().unwrap();
+        let mut found: Vec<_> = found.iter().map(|d| (d.name.as_str(), d.length, d.is_unlimited)).collect();
+        found.sort_unstable();
+        assert_eq!(found, [("a", 3, true), ("b", 2, false), ("n", 3, false), ("time", 3, true), ("x", 4, false)]);
+        for name in ["", "a/b"] {
+            assert_eq!(handles[0].1.define_nc_dimension(name, 1, false).unwrap_err().kind(), ErrorKind::Name, "{name:?}");
+        }
+    }
+
+    #[test]
     fn new_nodes_and_those_that_are_gone_want_a_look_at_all() {
         check(|store, _| drop(array(store, "new", &[4], &["x"])), false);
         check(|store, _| drop(Group::create(store, "g/new", Some(Format::V2), Create::New).unwrap()), false);
