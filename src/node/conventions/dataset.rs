@@ -699,6 +699,23 @@ mod tests {
     }
 
     #[test]
+    fn coordinates_that_two_programs_name_at_the_same_time_are_all_named() {
+        let (store, ds) = new_dataset(None);
+        ds.define_dimension("x", 2).unwrap();
+        for name in ["t", "lat", "area"] {
+            ds.define_variable(name, &VariableSpec::new(DataType::Float32, &["x"]), Create::New).unwrap();
+        }
+        ds.close().unwrap();
+        let others = ["lat", "area"].map(|name| {
+            let store = Store::from_shared(&Context::default(), store.shared().clone(), crate::node::Mode::ReadWrite);
+            let ds = Dataset::open(Group::open(&store, "").unwrap()).unwrap();
+            ds.set_coordinate(name).map(|()| ds).unwrap()
+        });
+        others.iter().for_each(|ds| ds.close().unwrap());
+        assert_eq!(Array::open(&store, "t").unwrap().attributes().get_string("coordinates").unwrap(), "lat area");
+    }
+
+    #[test]
     fn coordinates_that_could_not_be_written_are_written_by_the_next_close() {
         let (store, ds) = new_dataset(None);
         ds.define_dimension("x", 2).unwrap();
