@@ -23,7 +23,7 @@ impl Store {
     }
 
     /// Stores what waits in its arrays, behind the requests that are under way.
-    fn store_waiting(&self) -> Result<()> {
+    pub(super) fn store_waiting(&self) -> Result<()> {
         if self.is_for_reading() {
             return Ok(());
         }

@@ -185,8 +185,9 @@ impl Group {
         self.attributes().edit(&|all| Ok(drop(all.insert(CHECKPOINT.into(), Value::Object(about.clone())))))
     }
 
-    /// Makes the checkpoint known with the consolidated metadata of all below it.
+    /// Makes the checkpoint known with the consolidated metadata of all below it, behind what waits of arrays in it that are open.
     fn publish(&self, above: &Store, place: &str, mark: &str) -> Result<()> {
+        self.store().store_waiting().map_err(Error::sure)?;
         if self.store().options().consolidate != Consolidate::Never {
             self.consolidate().map_err(Error::sure)?;
         }

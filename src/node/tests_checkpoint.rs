@@ -214,6 +214,27 @@ fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
 }
 
 #[test]
+fn a_checkpoint_has_what_waits_in_its_arrays_that_are_open_when_it_is_committed() {
+    let (_root, folder) = in_folder(SyncMode::None);
+    for store in [folder, Store::memory(&Context::with_threads(1))] {
+        for format in [Format::V2, Format::V3] {
+            let all = Checkpoints::new(&store, &format!("{format:?}")).unwrap();
+            Group::create(&store, &all.path, Some(format), Create::New).unwrap();
+            let group = all.begin("one").unwrap();
+            fill(&group, 7).unwrap();
+            let waiting = group.open_array("more/v").unwrap();
+            waiting.set_write_back(1 << 20).unwrap();
+            write_box(&waiting, &[1], &[1], 9).unwrap();
+            group.commit().unwrap();
+            let found = || read_all(&Checkpoints::new(&anew(&store), &all.path).unwrap().latest().unwrap().open_array("more/v").unwrap());
+            assert_eq!(found(), [7, 9, 7, 7], "{format:?}");
+            drop(waiting);
+            assert_eq!(found(), [7, 9, 7, 7], "{format:?}");
+        }
+    }
+}
+
+#[test]
 fn a_chunk_of_which_a_part_is_written_is_a_link_where_it_is_what_it_was() {
     use std::os::unix::fs::MetadataExt;
     let (root, store) = in_folder(SyncMode::None);
