@@ -7,7 +7,7 @@ use super::document::array_document;
 use super::listed_lengths::names_of;
 use super::lost::OpenArray;
 use super::store_changes::AsOf;
-use super::{Array, Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, lookup, marker, path, place, transform};
+use super::{Array, Create, Group, NodeKind, Spec, Store, groups_above, hierarchy, in_use, lookup, marker, path, place, transform};
 use crate::codec::complete::compared;
 use crate::dtype::DataType;
 use crate::engine::{Growths, Memory, Selection};
@@ -258,7 +258,10 @@ fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta, all_written: boo
         let (found, marked) = leftovers(shared, path, meta, all_written)?;
         if marked && marker::is_begun(store, path)? {
             hierarchy::refuse_existing(store, path)?;
-            hierarchy::erase_begun((store, path), marker::COPY)?;
+            in_use::refuse(store, path)?;
+            store.shared().check_erase(&path::prefix(path))?;
+            // Which says that it goes on, until all else is gone.
+            hierarchy::erase_around(store, path, marker::COPY)?;
             return marker::erase(store, path, marker::COPY);
         }
         if !found.is_empty() {

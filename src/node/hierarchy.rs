@@ -124,23 +124,12 @@ fn erase_keys(store: &Store, path: &str, leaving: &mut Option<Leaving>) -> Resul
         *leaving = Some(Leaving::new(store, path));
         return shared.erase_keys(Keys::Below(&prefix)).map_err(|e| e.at_key(prefix));
     }
-    let mut below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
-    // The attributes of version 2 go last: an array that is there without them would have other values.
-    let is_late = |key: &String| key.ends_with(v2::ATTRIBUTES);
-    sort_by(&mut below, |a, b| is_late(a).cmp(&is_late(b)));
-    let nodes = below.iter().filter(|key| !is_late(key)).count();
+    let mut below = documents_below(store, &prefix)?;
     if !below.is_empty() || (has_names && may_hold_nodes(store, path)?) {
         upkeep::after_change(store, &[], Some(path))?;
         *leaving = Some(Leaving::new(store, path));
         let own = empty_group(store, path)?;
-        let (nodes, attributes) = below.split_at_mut(nodes);
-        for keys in [nodes, attributes] {
-            together::for_each(store, true, keys, |key| {
-                shared.erase(key).map_err(|e| e.at_key(&*key))?;
-                store.note_document(key);
-                Ok(())
-            })?;
-        }
+        erase_nodes(store, &mut below)?;
         erase_below(store, &prefix, own)?;
         erase_documents(store, path)?;
     } else {
@@ -165,9 +154,12 @@ fn may_hold_nodes(store: &Store, path: &str) -> Result<bool> {
     }
 }
 
-/// The keys of all documents of the nodes below a prefix.
+/// The keys of all documents of the nodes below a prefix, in a store without folders, which leave their names at once.
 fn documents_below(store: &Store, prefix: &str) -> Result<Vec<String>> {
     let mut found = Vec::new();
+    if store.shared().files().is_some() || !store.shared().capabilities().listable {
+        return Ok(found);
+    }
     store.shared().list(prefix, &mut |key| {
         let is_document =
             key.strip_prefix(prefix).and_then(|key| key.rsplit_once('/')).is_some_and(|(_, name)| document::DOCUMENTS.contains(&name));
@@ -177,6 +169,21 @@ fn documents_below(store: &Store, prefix: &str) -> Result<Vec<String>> {
         Ok(())
     })?;
     Ok(found)
+}
+
+/// Erases the documents of nodes, which are none from then on. The attributes of version 2 go last: an array that is there without them would have
+/// other values.
+fn erase_nodes(store: &Store, documents: &mut [String]) -> Result<()> {
+    let is_late = |key: &String| key.ends_with(v2::ATTRIBUTES);
+    sort_by(documents, |a, b| is_late(a).cmp(&is_late(b)));
+    let (nodes, attributes) = documents.split_at_mut(documents.iter().filter(|key| !is_late(key)).count());
+    [nodes, attributes].into_iter().try_for_each(|keys| {
+        together::for_each(store, true, keys, |key| {
+            store.shared().erase(key).map_err(|e| e.at_key(&*key))?;
+            store.note_document(key);
+            Ok(())
+        })
+    })
 }
 
 /// The end of the document that a group keeps while it is erased, of which another group's is another one.
@@ -219,16 +226,16 @@ fn emptied_documents(path: &str) -> Result<[(&'static str, String, String); 2]> 
     Ok([written(v3::DOCUMENT, v3::write_group(Map::new()))?, written(v2::GROUP, v2::write_group())?])
 }
 
-/// Removes a node and all below it, but for one key directly below: what that tells of the place is true whenever this ends.
+/// Removes a node and all below it, but for one key directly below: what that tells of the place is true whenever this ends. Nothing that is not whole opens
+/// meanwhile, nor is listed in the group's own consolidated metadata of version 2, by which readers open it without its document.
 pub(super) fn erase_around(store: &Store, path: &str, kept: &str) -> Result<()> {
-    Leaving::during(store, path, || erase_documents(store, path).and_then(|()| erase_below(store, &path::prefix(path), kept)))
-}
-
-/// Removes what an interrupted call that began at a place has made there, which has no document of its own yet, but for the key that says so.
-pub(super) fn erase_begun((store, place): (&Store, &str), kept: &str) -> Result<()> {
-    in_use::refuse(store, place)?;
-    store.shared().check_erase(&path::prefix(place))?;
-    erase_around(store, place, kept)
+    let (prefix, listed) = (path::prefix(path), path::join(path, v2::CONSOLIDATED));
+    Leaving::during(store, path, || {
+        erase_documents(store, path)?;
+        store.shared().erase(&listed).map_err(|e| e.at_key(listed))?;
+        erase_nodes(store, &mut documents_below(store, &prefix)?)?;
+        erase_below(store, &prefix, kept)
+    })
 }
 
 fn erase_below(store: &Store, prefix: &str, kept: &str) -> Result<()> {
@@ -429,16 +436,6 @@ pub(super) fn exists(store: &Store, path: &str, kind: NodeKind, difference: &str
 pub(super) fn advise(e: Error, advice: &str) -> Error {
     let message = e.message().replace(OPEN_OR_OVERWRITE, advice);
     e.with_message(message)
-}
-
-/// Makes room for a new node: erases the node at `path` with all below it, and returns whether there was one. Without a node's document
-/// nothing is erased: these may be a user's files.
-pub(super) fn clear(store: &Store, path: &str) -> Result<bool> {
-    let there = is_in_the_way(store, path)?;
-    if there {
-        erase_all(store, path)?;
-    }
-    Ok(there)
 }
 
 /// Replaces the node at `path`, with all below it, by the one that `publish` makes at the root of another store: at once, or `None` where the

@@ -343,7 +343,10 @@ fn begin((copied, by): (Copied<'_>, &str), (to, place): (&Store, &str), how: Cre
         refuse_files((to, place), "copy")?;
     }
     if !capabilities.erasable {
-        return hierarchy::clear(to, place).map(|replaced| Some(Begun { replaced, is_mixed: false }));
+        if replaced {
+            to.check_erasable()?;
+        }
+        return Ok(Some(Begun { replaced, is_mixed: false }));
     }
     if replaced || interrupted {
         to.shared().check_erase(&path::prefix(place))?;

@@ -316,6 +316,45 @@ fn a_group_that_is_made_where_one_was_renamed_stays_when_the_renaming_is_repeate
     }
 }
 
+/// In a store without folders. Readers of version 2 open what `.zmetadata` lists, whatever else is there.
+#[test]
+fn nothing_opens_that_was_erased_in_part_where_an_overwriting_copy_was_interrupted() {
+    type Copies = fn(&Store, &Store) -> Result<()>;
+    let copies: [Copies; 2] = [
+        |from, to| from.copy_node("s", (to, "g"), Create::Overwrite, false, &mut |_, _| Ok(())),
+        |from, to| {
+            let options = RechunkOptions { how: Create::Overwrite, ..RechunkOptions::default() };
+            from.rechunk_node("s", (to, "g"), options, &mut |_, _| Ok(()), &mut |_, _| Ok(())).map(drop)
+        },
+    ];
+    for (format, copy) in [Format::V2, Format::V3].into_iter().flat_map(|format| copies.map(|copy| (format, copy))) {
+        for after in 0.. {
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let store = on(shared.clone());
+            for (path, value) in [("g/a", 1), ("g/b/c", 2), ("s/a", 3)] {
+                let array = Array::create(&store, path, &spec_as(format, &[4], &[2]), Create::New).unwrap();
+                array.attributes().set("n", value.into()).unwrap();
+                write_all(&array, &mut [value; 4]);
+            }
+            Group::open(&store, "g").unwrap().consolidate().unwrap();
+            let old: Vec<String> = tests::keys(&store).into_iter().filter(|key| key.starts_with("g/") && key.contains("/c")).collect();
+            let done = copy(&on(shared.clone()), &ending(&shared, after));
+            let store = on(shared);
+            for array in ["g/a", "g/b/c"].iter().filter_map(|path| Array::open(&store, path).ok()) {
+                let value = array.attributes().get_i64("n").unwrap() as i32;
+                assert_eq!(read_all(&array), [value; 4], "{format:?} behind {after}: {}", array.path());
+            }
+            if done.is_ok() {
+                assert!(after > 10);
+                break;
+            }
+            if format == Format::V2 && store.key_get("g/.zmetadata").unwrap().is_some() {
+                assert!(old.iter().all(|key| store.key_get(key).unwrap().is_some()), "behind {after}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_copy_of_a_group_takes_no_markers_of_calls_along_and_nothing_of_what_they_did_not_end() {
     let (from, to) = (memory(), memory());
