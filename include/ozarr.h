@@ -1445,8 +1445,8 @@ OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mod
 
 /**
  * Erases the node at `location`, with everything below it; of a node in a group the folder, too. What an
- * interrupted copy or erasing has left there goes as well. An error may come when the node is gone
- * already, which its message says then. Arrays that another process has open there read fill values
+ * interrupted copy, migration or erasing has left there goes as well. An error may come when the node is
+ * gone already, which its message says then. Arrays that another process has open there read fill values
  * from then on; `ozarr_node_refresh` of one is `OZARR_ERR_NOT_FOUND`.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
@@ -3301,8 +3301,8 @@ OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const
     ozarr_node_kind *kind);
 
 /**
- * Erases the node at `path`, with everything below it. What an interrupted copy or erasing has left there
- * goes as well.
+ * Erases the node at `path`, with everything below it. What an interrupted copy, migration or erasing has
+ * left there goes as well.
  *
  * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_AGAIN` while a
  * series is open in it (see `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of

@@ -63,8 +63,8 @@ pub unsafe extern "C" fn ozarr_node_open(
 }
 
 /// Erases the node at `location`, with everything below it; of a node in a group the folder, too. What an
-/// interrupted copy or erasing has left there goes as well. An error may come when the node is gone
-/// already, which its message says then. Arrays that another process has open there read fill values
+/// interrupted copy, migration or erasing has left there goes as well. An error may come when the node is
+/// gone already, which its message says then. Arrays that another process has open there read fill values
 /// from then on; `ozarr_node_refresh` of one is `OZARR_ERR_NOT_FOUND`.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;

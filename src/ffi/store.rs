@@ -271,8 +271,8 @@ pub unsafe extern "C" fn ozarr_store_node_kind(store: *const ozarr_store, path: 
     entry!("ozarr_store_node_kind", put(kind), handles(store), texts(path), { Ok(node_kind(store.node_kind(path)?)) })
 }
 
-/// Erases the node at `path`, with everything below it. What an interrupted copy or erasing has left there
-/// goes as well.
+/// Erases the node at `path`, with everything below it. What an interrupted copy, migration or erasing has
+/// left there goes as well.
 ///
 /// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_AGAIN` while a
 /// series is open in it (see `OZARR_CREATE_OVERWRITE`); `OZARR_ERR_READ_ONLY`; those of

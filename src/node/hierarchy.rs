@@ -33,7 +33,7 @@ impl Store {
         }
     }
 
-    /// Erases the node at `path` and all below it, or what an interrupted copy or erasing of one left there. Errors: `NotFound` if nothing is there; `Again`
+    /// Erases the node at `path` and all below it, or what an interrupted copy, migration or erasing of one left there. Errors: `NotFound` if nothing is there; `Again`
     /// while a series of it is open (`in_use.rs`).
     pub fn erase_node(&self, path: &str) -> Result<()> {
         self.check_writable()?;
@@ -71,7 +71,7 @@ impl Store {
 
     /// Errors: `NotFound` if there is neither a node nor what an interrupted call left of one.
     fn require_erasable(&self, path: &str) -> Result<()> {
-        if self.node_kind(path)? != NodeKind::None || marker::read(self, path, marker::COPY)?.is_some() {
+        if self.node_kind(path)? != NodeKind::None || marker::is_begun(self, path)? {
             return Ok(());
         }
         // What tells of it after a kill goes. The error is the one to tell.

@@ -355,6 +355,27 @@ fn nothing_opens_that_was_erased_in_part_where_an_overwriting_copy_was_interrupt
     }
 }
 
+/// As its marker says where another migration is to be made there.
+#[test]
+fn what_an_interrupted_migration_has_left_is_erased() {
+    for in_folder in [false, true] {
+        for after in 0.. {
+            let folder = in_folder.then(|| Folder::new("left-migration"));
+            let shared = folder.as_ref().map_or_else(|| Arc::new(MemoryStore::new()) as SharedStore, |folder| folder.1.shared().clone());
+            let store = on(shared.clone());
+            write_all(&Array::create(&store, "old/a", &spec_as(Format::V2, &[2], &[1]), Create::New).unwrap(), &mut [1, 2]);
+            let before = tests::keys(&store);
+            let done = store.migrate("old", Some((&ending(&shared, after), "new")), true, &mut |_, _| Ok(()));
+            let erased = anew(&store).erase_node("new");
+            assert!(erased.is_ok() || tests::keys(&store) == before, "behind {after}: {erased:?}");
+            assert_eq!(tests::keys(&store), before, "behind {after}");
+            if done.is_ok() {
+                break;
+            }
+        }
+    }
+}
+
 #[test]
 fn a_copy_of_a_group_takes_no_markers_of_calls_along_and_nothing_of_what_they_did_not_end() {
     let (from, to) = (memory(), memory());
