@@ -6,7 +6,7 @@ use super::growing::{self, Cuts, cut_shape};
 use super::listed_lengths::{plain, shape_of};
 use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
-use super::{Group, NodeKind, Store, document, draft, in_no_group, lookup, lost, path, upkeep};
+use super::{Group, NodeKind, Store, dead_links, document, draft, in_no_group, lookup, lost, path, upkeep};
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, add, check_memory, collect as collect_list, collect_table, extend, push};
 use crate::metadata::consolidated::Listed;
@@ -153,6 +153,11 @@ impl Group {
         for (_, what) in differences.iter_mut().filter(|(entry, _)| apart.contains_key(in_no_group::node_of(entry, format))) {
             *what = IN_NO_GROUP;
         }
+        for (entry, what) in differences.iter_mut().filter(|(_, what)| *what == NOT_THERE) {
+            if dead_links::is_in_place_of_document(store, &path::join(path, in_no_group::node_of(entry, format)))? {
+                *what = LINK_TO_NOTHING;
+            }
+        }
         Ok((Some(Compared { differences, listed }), below))
     }
 }
@@ -230,6 +235,13 @@ const NOT_THERE: &str = "is listed and not there";
 /// What is said of a node that opens by its path, and of the groups above it that are only listed: zarr-python opens nothing of a group whose consolidated
 /// metadata name a node and not those above it.
 pub(in crate::node) const IN_NO_GROUP: &str = "is listed, and in no group";
+
+const LINK_TO_NOTHING: &str = "is listed, and a link to nothing is in the place of its document";
+
+/// Whether some entries are of documents that links to nothing stand for, as of what was not fetched: they may be right, and are all that is known of it.
+pub(in crate::node) fn has_links_to_nothing(differences: &[Difference]) -> bool {
+    differences.iter().any(|(_, what)| *what == LINK_TO_NOTHING)
+}
 
 /// The nodes below a group that cannot be understood, by their paths relative to it.
 fn unread_in(group: &str, below: &[Found]) -> Result<HashSet<String>> {

@@ -2,6 +2,7 @@
 
 use super::{Store, document, path};
 use crate::error::{Result, err};
+use crate::limits::readable;
 use crate::metadata::Format;
 use crate::store::{Listing, StorageExt};
 
@@ -68,4 +69,13 @@ impl DeadLinks {
     pub fn refuse_documents(self) -> Result<()> {
         self.refuse("documents", "to do without these documents")
     }
+}
+
+/// Whether a link to nothing is in the place of a document of a node: what it leads to may be elsewhere.
+pub(super) fn is_in_place_of_document(store: &Store, node: &str) -> Result<bool> {
+    if store.shared().files().is_none() {
+        return Ok(false);
+    }
+    let listing = readable(store.shared().list_dir(&path::prefix(node)))?.unwrap_or_default();
+    Ok(listing.dead_links.iter().any(|name| document::DOCUMENTS.contains(&name.as_str())))
 }

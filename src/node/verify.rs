@@ -241,7 +241,7 @@ impl Verification<'_> {
             Err(e) => Fault::of(e, &key)?,
             Ok(Ok((Some(consolidate::Compared { differences: found, .. }), _))) if !found.is_empty() => {
                 let stays = |(_, what): &consolidate::Difference| *what == consolidate::IN_NO_GROUP;
-                (stay, mends) = (found.iter().any(stays), !found.iter().all(stays));
+                (stay, mends) = (found.iter().any(stays), !found.iter().all(stays) && !consolidate::has_links_to_nothing(&found));
                 let mut what = String::from("the consolidated metadata differ from the documents: ");
                 for (number, (entry, differs)) in found.iter().enumerate() {
                     let line = format!("{}{entry} {differs}", if number == 0 { "" } else { "; " });
@@ -538,6 +538,30 @@ mod tests {
             assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().is_err(), is_damaged, "{text}");
             assert_eq!(verify(true), told(true), "{text}");
             assert_eq!(verify(true), [], "{text}");
+        }
+    }
+
+    /// As git-annex leaves what was not fetched.
+    #[test]
+    fn nodes_whose_documents_are_links_to_nothing_stay_in_consolidated_metadata() {
+        for (format, document) in [(Format::V3, v3::DOCUMENT), (Format::V2, v2::ARRAY), (Format::V2, v2::ATTRIBUTES)] {
+            let Folder(root, store) = Folder::new("unfetched");
+            Group::create(&store, "", Some(format), crate::node::Create::New).unwrap();
+            let arrays = ["a", "b"].map(|path| Array::create(&store, path, &spec_as(format, &[4], &[2]), Create::New).unwrap());
+            arrays.iter().for_each(|array| array.attributes().set("n", 1.into()).unwrap());
+            Group::open(&store, "").unwrap().consolidate().unwrap();
+            let listed = |store: &Store| store.key_get(if format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED }).unwrap();
+            let (file, before, verify) = (root.join("a").join(document), listed(&store), VerifyOptions { quick: true, repair: true });
+            let text = std::fs::read(&file).unwrap();
+            std::fs::remove_file(&file).unwrap();
+            let stale = || faults(&store, verify).into_iter().filter(|fault| fault.kind == FaultKind::Stale).map(|fault| fault.repaired);
+            std::os::unix::fs::symlink("../nothing", &file).unwrap();
+            assert_eq!((stale().collect::<Vec<_>>(), listed(&store)), (vec![false], before.clone()), "{document}");
+            std::fs::write(root.join("nothing"), text).unwrap();
+            assert_eq!((stale().collect::<Vec<_>>(), listed(&store)), (vec![], before), "{document}");
+            // Of what is gone nothing stays.
+            store.shared().erase(&format!("b/{}", if format == Format::V3 { v3::DOCUMENT } else { v2::ARRAY })).unwrap();
+            assert_eq!(stale().collect::<Vec<_>>(), [true], "{document}");
         }
     }
 
