@@ -390,7 +390,7 @@ impl Store {
 
     /// Whether groups use their consolidated metadata: not while these are behind, for they wait for a flush or could not be told.
     pub(super) fn uses_consolidated(&self) -> bool {
-        self.0.options.consolidated && self.0.behind.is_empty()
+        self.0.options.consolidated && (self.is_for_reading() || self.0.behind.is_empty())
     }
 
     /// How the store is used.

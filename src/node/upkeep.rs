@@ -152,7 +152,7 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
 
 /// Does what [`catch_up`] does for a thread that has its lock.
 pub(super) fn catch_up_alone(store: &Store) -> Result<()> {
-    let telling = store.behind().take();
+    let mut telling = store.behind().take();
     let behind = &telling.0;
     // Each group has its own lengths of a node: those above the store are told all of them.
     let mut every: BTreeMap<&str, Lengths> = BTreeMap::new();
@@ -178,7 +178,7 @@ pub(super) fn catch_up_alone(store: &Store) -> Result<()> {
         store.note_change();
     }
     if done.is_err() {
-        store.behind().put_back(behind.clone());
+        store.behind().put_back(std::mem::take(&mut telling.0));
     }
     done
 }
