@@ -182,7 +182,10 @@ impl Group {
         let mut about = about.clone();
         about.insert("number".into(), (newest + 1).into());
         // Changes of the user's that are collected wait on.
-        self.attributes().edit(&|all| Ok(drop(all.insert(CHECKPOINT.into(), Value::Object(about.clone())))))
+        self.attributes().edit(&|all| {
+            all.insert(CHECKPOINT.into(), Value::Object(about.clone()));
+            Ok(())
+        })
     }
 
     /// Makes the checkpoint known with the consolidated metadata of all below it, behind what waits of arrays in it that are open.

@@ -381,7 +381,13 @@ fn put(node: &Node, parts: &[(KeyPart, Value)], recorded: Option<Map>) -> Result
     let fill_type = if let Node::Array(array) = node { Some(array.type_text()?) } else { None };
     set_parts(&mut all, parts, &types, fill_type.as_deref());
     // Consolidated metadata may be behind: other attributes are those that are stored.
-    if all == old { Ok(()) } else { node.attributes().edit(&|all| Ok(set_parts(all, parts, &types, fill_type.as_deref()))) }
+    if all == old {
+        return Ok(());
+    }
+    node.attributes().edit(&|all| {
+        set_parts(all, parts, &types, fill_type.as_deref());
+        Ok(())
+    })
 }
 
 /// Sets parts of a node's keys in its attributes. `fill_type`: that of the fill value of an array.
