@@ -18,22 +18,22 @@ impl Store {
         if array.is_some() && self.opened_for() != array && !is_last() {
             return self.flush_node();
         }
-        let stored = if array.is_none() { self.store_waiting() } else { Ok(()) };
+        let stored = if array.is_none() { self.store_waiting("") } else { Ok(()) };
         stored.and(self.consolidate_all(false)).and(self.flush())
     }
 
-    /// Stores what waits in its arrays, behind the requests that are under way.
-    pub(super) fn store_waiting(&self) -> Result<()> {
+    /// Stores what waits in its arrays at a place or below ([`Store::place`]; empty: in all), behind the requests that are under way.
+    pub(super) fn store_waiting(&self, place: &str) -> Result<()> {
         if self.is_for_reading() {
             return Ok(());
         }
         self.settle("");
-        self.waiting().store()
+        self.waiting().store(place)
     }
 
     /// The program flushes a group: what waits in arrays of the store is stored, and all is made durable.
     pub(super) fn flush_group(&self) -> Result<()> {
-        let stored = self.store_waiting();
+        let stored = self.store_waiting("");
         stored.and(self.flush_node())
     }
 
@@ -45,7 +45,7 @@ impl Store {
     /// The program flushes the store: where its options say so, metadata are consolidated as by [`Store::close`], after all that they lead
     /// readers to is durable.
     pub fn flush_all(&self) -> Result<()> {
-        let stored = self.store_waiting();
+        let stored = self.store_waiting("");
         stored.and(self.flush_and_tell())
     }
 

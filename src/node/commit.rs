@@ -190,7 +190,7 @@ impl Group {
 
     /// Makes the checkpoint known with the consolidated metadata of all below it, behind what waits of arrays in it that are open.
     fn publish(&self, above: &Store, place: &str, mark: &str) -> Result<()> {
-        self.store().store_waiting().map_err(Error::sure)?;
+        self.store().store_waiting(&self.store().place("")).map_err(Error::sure)?;
         if self.store().options().consolidate != Consolidate::Never {
             self.consolidate().map_err(Error::sure)?;
         }

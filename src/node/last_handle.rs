@@ -26,6 +26,10 @@ pub(super) struct ArrayInner {
 }
 
 impl MayWait for ArrayInner {
+    fn is_below(&self, place: &str) -> bool {
+        place.is_empty() || self.store.place(&self.path).starts_with(place)
+    }
+
     fn store_if_there(&self) -> Result<()> {
         let state = self.now.state();
         if state.is_lost() { Ok(()) } else { self.store_waiting(&state, false) }

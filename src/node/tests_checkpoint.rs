@@ -225,7 +225,12 @@ fn a_checkpoint_has_what_waits_in_its_arrays_that_are_open_when_it_is_committed(
             let waiting = group.open_array("more/v").unwrap();
             waiting.set_write_back(1 << 20).unwrap();
             write_box(&waiting, &[1], &[1], 9).unwrap();
+            // What is no part of the checkpoint waits on.
+            let other = Array::create(&store, &format!("other {format:?}"), &spec(&[4], &[4]), Create::New).unwrap();
+            other.set_write_back(1 << 20).unwrap();
+            write_box(&other, &[1], &[1], 9).unwrap();
             group.commit().unwrap();
+            assert_eq!(read_all(&Array::open(&anew(&store), other.path()).unwrap()), [0; 4], "{format:?}");
             let found = || read_all(&Checkpoints::new(&anew(&store), &all.path).unwrap().latest().unwrap().open_array("more/v").unwrap());
             assert_eq!(found(), [7, 9, 7, 7], "{format:?}");
             drop(waiting);

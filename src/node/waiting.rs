@@ -7,6 +7,9 @@ use std::sync::{Arc, Weak};
 
 /// An open array in which parts of chunks may wait.
 pub(super) trait MayWait: Send + Sync {
+    /// Whether it is at a place or below.
+    fn is_below(&self, place: &str) -> bool;
+
     /// Stores what waits, unless the array was erased or replaced by this process: that is told where the array's own handle is flushed or closed.
     fn store_if_there(&self) -> Result<()>;
 }
@@ -28,10 +31,11 @@ impl WaitingArrays {
         });
     }
 
-    /// Stores what waits in all of them. No lock is held meanwhile, nor any array but the one whose turn it is.
-    pub fn store(&self) -> Result<()> {
+    /// Stores what waits in those at a place or below. No lock is held meanwhile, nor any array but the one whose turn it is.
+    pub fn store(&self, place: &str) -> Result<()> {
         let all = self.0.read(|all| limits::collect(all.iter().cloned()))?;
-        all.iter().filter_map(Weak::upgrade).map(|array| array.store_if_there()).fold(Ok(()), Result::and)
+        let below = all.iter().filter_map(Weak::upgrade).filter(|array| array.is_below(place));
+        below.map(|array| array.store_if_there()).fold(Ok(()), Result::and)
     }
 }
 
