@@ -426,6 +426,32 @@ fn a_handle_with_the_claim_of_a_series_replaces_nothing_of_the_series_after_it()
     }
 }
 
+/// The chunk is there: its put is refused first, and made once more.
+#[test]
+fn a_whole_chunk_by_a_handle_with_a_claim_replaces_what_waits_of_it() {
+    for latency in [false, true] {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        define(&inner);
+        let ds = Dataset::open(Group::open(&on(other(&inner)), "").unwrap()).unwrap();
+        let mut first = Series::open(&ds, "time", None, 1, 0).unwrap();
+        steps(&mut first, 1, 4).unwrap();
+        for name in ["t", "s"] {
+            let rank = array_of(&process(&inner, latency, "a rank:", |_| Ok(())), name);
+            rank.set_claim(&ds.variable(name).unwrap().claim()).unwrap();
+            rank.set_write_back(1 << 16).unwrap();
+            for (steps, value) in [(2, 8), (4, 9)] {
+                let columns = rank.chunk_shape()[1];
+                let region = crate::engine::Selection::new(&rank.shape(), &[0, 0], &[steps, columns as i64], None).unwrap();
+                let mut values = [value; 12];
+                own!(rank.write(&region, &view(&mut values, &[steps as u64, columns])).unwrap());
+            }
+            rank.close().unwrap();
+            let found = read_all(&array_of(&inner, name));
+            assert!((0..4).all(|step| found[3 * step..3 * step + 2] == [9; 2]), "{name}, latency {latency}: {found:?}");
+        }
+    }
+}
+
 fn array_of(shared: &SharedStore, name: &str) -> Array {
     Group::open(&on(shared.clone()), "").unwrap().open_array(name).unwrap()
 }

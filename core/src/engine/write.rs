@@ -177,8 +177,7 @@ impl WriteJob {
 
     /// Lets an item wait for the rest of its chunk, where the array does so, or stores it. Its key is in `s` and locked.
     fn keep_or_store(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        let whole = || self.source.covers(&item.axes, item.memory, &self.array.replaceable(&item.chunk));
-        let Some(kept) = self.array.write_back.as_ref().filter(|_| !self.array.data_type.is_variable() && !whole()) else {
+        let Some(kept) = self.array.write_back.as_ref().filter(|_| !self.array.data_type.is_variable() && !self.is_whole(item)) else {
             return self.store(item, None, request, guard, s);
         };
         let failed = |e: Error, s: &Scratch| Outcome::Done(Err(self.annotate(item, e, &s.key)));
@@ -288,6 +287,11 @@ impl WriteJob {
     fn write_now(&self, item: &Item, again: bool, s: &mut Scratch) -> Result<()> {
         chunk_sink::make(&self.array, || self.write(item, None, None, ChunkSink::now(&self.array).again(again), s))
             .inspect(|()| self.settle(&item.chunk))
+    }
+
+    /// Returns whether an item is all of its chunk.
+    fn is_whole(&self, item: &Item) -> bool {
+        self.source.covers(&item.axes, item.memory, &self.array.replaceable(&item.chunk))
     }
 
     /// Forgets what waited of a chunk, which is stored or replaced now.
@@ -476,10 +480,16 @@ impl ChunkTask for StoreAgain {
     }
 
     fn run(&self, item: &Item, request: &Arc<Request>, _guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        // The chunk is stored before its lock is given back. What other threads let wait of it while the lock was free waits on.
+        // The chunk is stored before its lock is given back. What other threads let wait of a part of it while the lock was free waits on.
         let (job, all, array) = (&self.job, self.all.as_ref(), &self.job.array);
         Outcome::Done(match &job.settles {
-            None => chunk_sink::make(array, || job.write(item, all, Some(request), ChunkSink::now(array).again(true), s)),
+            None => {
+                let stored = chunk_sink::make(array, || job.write(item, all, Some(request), ChunkSink::now(array).again(true), s));
+                if stored.is_ok() && job.is_whole(item) {
+                    job.settle(&item.chunk);
+                }
+                stored
+            }
             // They may have added to what waited, or stored it, so that its buffer holds another chunk.
             Some((kept, chunk)) => WriteJob::store_waiting_now(array, kept, chunk, true, s),
         })
