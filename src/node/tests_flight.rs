@@ -1,11 +1,14 @@
 //! Reads of stores with latency: no more bytes in flight than the store's tuning allows, whatever the layout.
 
 use super::tests::{own, spec, view, write_all};
+use super::tests_store::{Next, on, told};
 use super::*;
 use crate::engine::Selection;
 use crate::error::err;
+use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::{ByteRange, Capabilities, SharedStore, Started, Storage, Tuning, read_now};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 /// Bytes in flight now, the most that ever were, and the longest read.
@@ -150,4 +153,44 @@ fn a_reader_that_knows_the_index_of_a_shard_reads_the_shorter_one_that_took_its_
         write_all(&writer, &mut [7; 4096]);
         assert_eq!(read().unwrap(), 7, "{cuts_first}");
     }
+}
+
+/// What another process stores or erases between two answers, and what the reader finds then.
+#[test]
+fn a_chunk_that_comes_or_goes_while_it_is_read_in_pieces_is_read_as_it_is_at_one_moment() {
+    for comes in [true, false] {
+        let memory: SharedStore = Arc::new(MemoryStore::new());
+        let (rows, columns) = (3, 1 << 19);
+        let writer = Array::create(&on(memory.clone()), "a", &spec(&[rows, columns], &[rows, columns]), Create::New).unwrap();
+        if !comes {
+            write_all(&writer, &mut vec![7; (rows * columns) as usize]);
+        }
+        let reads = AtomicUsize::new(0);
+        let changing = told(memory, move |next| {
+            if matches!(next, Next::Opened(key) if key.contains("/c/")) && reads.fetch_add(1, Ordering::Relaxed) == 0 {
+                match comes {
+                    true => write_all(&writer, &mut vec![7; (rows * columns) as usize]),
+                    false => drop(writer.chunk_erase(&[0, 0], false).unwrap()),
+                }
+            }
+            Ok(())
+        });
+        let slow = Arc::new(LatencyStore::new(changing, std::time::Duration::ZERO));
+        let reader = Array::open(&on(slow), "a").unwrap();
+        let selection = Selection::new(&[rows, columns], &[0, 0], &[3, 1], None).unwrap();
+        let mut found = [-7; 3];
+        own!(reader.read(&selection, &view(&mut found, &[3, 1])).unwrap());
+        assert_eq!(found, if comes { [7; 3] } else { [0; 3] });
+    }
+}
+
+#[test]
+fn a_chunk_that_is_not_there_is_filled_once_however_many_pieces_it_is_read_in() {
+    let memory: SharedStore = Arc::new(MemoryStore::new());
+    Array::create(&on(memory.clone()), "a", &spec(&[8, 1 << 19], &[8, 1 << 19]), Create::New).unwrap();
+    let reader = Array::open(&on(Arc::new(LatencyStore::new(memory, std::time::Duration::ZERO))), "a").unwrap();
+    let selection = Selection::new(&reader.shape(), &[0, 0], &[8, 1], None).unwrap();
+    let mut found = [-7; 8];
+    own!(reader.read(&selection, &view(&mut found, &[8, 1])).unwrap());
+    assert_eq!((found, reader.stats().snapshot().fill_chunks), ([0; 8], 1));
 }

@@ -32,7 +32,8 @@ pub(super) struct ReadFlight {
     picking: Option<Target>,
     key: String,
     attempt: usize,
-    version: OnceLock<Version>,
+    /// That of the object which all reads must see; `None` where the first one has found none.
+    version: OnceLock<Option<Version>>,
     outstanding: AtomicUsize,
     error: Mutex<Option<Error>>,
 }
@@ -109,7 +110,7 @@ impl ReadFlight {
     /// Starts one read; what it brings is taken by whoever helps the request.
     fn start(self: Arc<Self>, request: &Arc<Request>, group: PartGroup, range: ByteRange, bytes: u64) {
         let (store, stopped) = (self.job.array.store.clone(), request.is_stopped());
-        let (key, version) = (self.key.clone(), self.version.get().copied());
+        let (key, version) = (self.key.clone(), self.version.get().copied().flatten());
         let request = request.clone();
         let done: ReadDone = Box::new(move |result| {
             request.flight_landed();
@@ -127,7 +128,7 @@ impl ReadFlight {
 
     /// Returns what is kept of the shard that is read, of the version that all reads see.
     fn kept(&self) -> Option<Arc<OpenShard>> {
-        let version = *self.version.get()?;
+        let version = self.version.get().copied().flatten()?;
         self.job.array.open_shards.version(&self.key).filter(|(known, _)| *known == version).map(|(_, kept)| kept)
     }
 
@@ -141,15 +142,16 @@ impl ReadFlight {
         let annotated =
             if request.is_stopped() { Err(err!(Cancelled, "the request ended")) } else { result.map_err(|e| group.annotate(too_long(e))) };
         let outcome = annotated.and_then(|fetched| match fetched {
-            None if self.version.get().is_some() => bail!(Conflict, "the object was erased while it was read"),
-            None => self.target().fill(&self.item.axes, self.item.memory),
+            None if self.version.set(None).is_ok() => self.target().fill(&self.item.axes, self.item.memory),
+            None if self.version.get() == Some(&None) => Ok(()),
+            None => bail!(Conflict, "the object was erased while it was read"),
             Some(fetched) => self.advance(request, group, fetched),
         });
         self.land(request, outcome);
     }
 
     fn advance(self: &Arc<Self>, request: &Arc<Request>, mut group: PartGroup, fetched: Fetched) -> Result<()> {
-        if *self.version.get_or_init(|| fetched.version) != fetched.version {
+        if *self.version.get_or_init(|| Some(fetched.version)) != Some(fetched.version) {
             bail!(Conflict, "the object was replaced while it was read");
         }
         let chain = self.job.array.chain_of(&self.item.chunk)?;
@@ -220,7 +222,14 @@ impl ReadFlight {
 
 /// Returns the parts to begin with. Of a shard whose index is known these are its inner chunks, and `version` gets the version that they
 /// must have.
-fn first_parts(job: &ReadJob, item: &Item, target: &Target, key: &str, attempt: usize, version: &OnceLock<Version>) -> Result<Vec<Part>> {
+fn first_parts(
+    job: &ReadJob,
+    item: &Item,
+    target: &Target,
+    key: &str,
+    attempt: usize,
+    version: &OnceLock<Option<Version>>,
+) -> Result<Vec<Part>> {
     let (chain, mut parts) = (job.array.chain_of(&item.chunk)?, Vec::new());
     let machine = Machine { root: &chain, target, cost: job.cost, kept: None, decoded: None };
     if let Some(shard) = plain_shard(&chain) {
@@ -230,7 +239,7 @@ fn first_parts(job: &ReadJob, item: &Item, target: &Target, key: &str, attempt: 
             machine.start_inner(shard, &kept.index, None, item, &mut parts)?;
             // Without anything to read the version would not be looked at.
             if !parts.is_empty() {
-                let _ = version.set(known);
+                let _ = version.set(Some(known));
                 stats::count(Counter::IndexHits, 1);
                 return Ok(parts);
             }
