@@ -194,3 +194,30 @@ fn a_chunk_that_is_not_there_is_filled_once_however_many_pieces_it_is_read_in() 
     own!(reader.read(&selection, &view(&mut found, &[8, 1])).unwrap());
     assert_eq!((found, reader.stats().snapshot().fill_chunks), ([0; 8], 1));
 }
+
+/// The index of the inner shard, too, is kept by the version of the shard.
+#[test]
+fn a_reader_that_knows_the_index_of_an_inner_shard_finds_the_chunk_that_came_into_it() {
+    const BYTES: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+    let sharding = |inner: &str, chunk: u64| {
+        let configuration = format!(r#"{{"chunk_shape":[{chunk}],"codecs":[{inner}],"index_codecs":[{BYTES}]}}"#);
+        format!(r#"{{"name":"sharding_indexed","configuration":{configuration}}}"#)
+    };
+    let memory: SharedStore = Arc::new(MemoryStore::new());
+    let mut spec = spec(&[16], &[16]);
+    spec.set_codecs_json(&format!("[{}]", sharding(&sharding(BYTES, 2), 8))).unwrap();
+    let writer = Array::create(&on(memory.clone()), "a", &spec, Create::New).unwrap();
+    let reader = Array::open(&on(Arc::new(LatencyStore::new(memory, std::time::Duration::ZERO))), "a").unwrap();
+    let at = |index: i64| Selection::new(&[16], &[index], &[1], None).unwrap();
+    let read = |index: i64| {
+        let mut found = [-7];
+        own!(reader.read(&at(index), &view(&mut found, &[1])).unwrap());
+        found[0]
+    };
+    own!(writer.write(&at(0), &view(&mut [1], &[1])).unwrap());
+    assert_eq!([12, 0, 1, 4].map(read), [0, 1, 0, 0]);
+    for index in [4, 12] {
+        own!(writer.write(&at(index), &view(&mut [9], &[1])).unwrap());
+        assert_eq!(read(index), 9, "element {index}");
+    }
+}

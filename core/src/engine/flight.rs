@@ -16,7 +16,7 @@ use super::stats::{self, Counter, Scope};
 use super::target::Target;
 use crate::codec::BoundChain;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{check_exact, chunk_bytes};
+use crate::limits::{self, check_exact, chunk_bytes};
 use crate::store::{ByteRange, Fetched, ReadDone, StorageExt, Version};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -236,15 +236,29 @@ fn first_parts(
         if attempt > 0 {
             job.array.open_shards.forget(key);
         } else if let Some((known, kept)) = job.array.open_shards.version(key) {
-            machine.start_inner(shard, &kept.index, None, item, &mut parts)?;
+            let mut known_parts = Vec::new();
+            machine.start_inner(shard, &kept.index, None, item, &mut known_parts)?;
+            let unread = unread_parts(&Machine { kept: Some(&kept), ..machine }, known_parts)?;
             // Without anything to read the version would not be looked at.
-            if !parts.is_empty() {
+            if !unread.is_empty() {
                 let _ = version.set(Some(known));
                 stats::count(Counter::IndexHits, 1);
-                return Ok(parts);
+                return Ok(unread);
             }
         }
     }
     machine.start(item, &mut parts)?;
     Ok(parts)
+}
+
+/// Returns what is to be read of parts of which some are indexes that are kept.
+fn unread_parts(machine: &Machine<'_>, mut parts: Vec<Part>) -> Result<Vec<Part>> {
+    let mut unread = Vec::new();
+    while let Some(part) = parts.pop() {
+        if !machine.skip(&part, &mut parts)? {
+            limits::push(&mut unread, part)?;
+        }
+    }
+    unread.reverse();
+    Ok(unread)
 }
