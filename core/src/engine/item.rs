@@ -29,3 +29,8 @@ pub(super) struct Item {
     /// The distance in bytes of the first one from the selection's first element in memory.
     pub memory: i64,
 }
+
+/// Returns the axes of all elements of a chunk of `shape`, with those distances between them in memory.
+pub(super) fn all_of(shape: &[u64], strides: &[i64]) -> Axes {
+    shape.iter().zip(strides).map(|(&count, &memory)| Axis { start: 0, count, step: 1, memory }).collect()
+}

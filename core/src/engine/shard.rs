@@ -9,7 +9,7 @@ use super::cost::Cost;
 use super::cut::{Cut, InnerBox};
 use super::decode::Machine;
 use super::encode::{ElementSource, InnerEncoder, encode_into};
-use super::item::{Axes, Axis};
+use super::item::{Axes, all_of};
 use super::lock;
 use super::part::inner_name;
 use super::request::{INLINE_BYTES, Request};
@@ -246,7 +246,7 @@ impl Edit<'_> {
         let array = self.array;
         let (shape, size) = (chain.shape(), array.data_type.size());
         let strides = c_strides(shape, size);
-        let all: Axes = shape.iter().zip(&strides).map(|(&count, &memory)| Axis { start: 0, count, step: 1, memory }).collect();
+        let all = all_of(shape, &strides);
         let ChunkScratch { chunk, chain: buffers } = s;
         let base = grow(chunk, chunk_bytes(shape, size)?)?.as_mut_ptr();
         // Keeps the bytes of old elements of variable length until the chunk is encoded again.

@@ -10,7 +10,7 @@ use super::chunk_sink::{self, ChunkSink, LaterChange};
 use super::coordinates::CoordinateSelection;
 use super::encode::ElementSource;
 use super::fill_probe::FillProbe;
-use super::item::{Axes, Axis, Item};
+use super::item::{Item, all_of};
 use super::leaf::plain_shard;
 use super::lock::{self, ChunkGuard};
 use super::pick_list::{PickList, Repeats};
@@ -25,9 +25,7 @@ use super::under_lock::{self, ChunkTask};
 use super::write_back::{Admission, Arrival, WriteBack};
 use super::{Memory, Overflow, Selection};
 use crate::codec::BoundChain;
-use crate::dtype::ElementType;
-use crate::dtype::transfer::Transfer;
-use crate::dtype::variable::Arena;
+use crate::dtype::{ElementType, transfer::Transfer, variable::Arena};
 use crate::error::{Error, Result};
 use crate::limits::{self, Dims, c_strides, chunk_bytes, grow};
 use crate::store::{LockUse, Object};
@@ -395,7 +393,7 @@ impl WriteJob {
         // Keeps the bytes of old elements of variable length until the chunk is stored again.
         let arena = array.data_type.is_variable().then(Arc::<Arena>::default);
         let target = Target::new(chain, array.data_type, &array.fill, as_stored, base, arena)?;
-        let all = Item { chunk: first.chunk.clone(), axes: whole(shape, &strides), memory: 0 };
+        let all = Item { chunk: first.chunk.clone(), axes: all_of(shape, &strides), memory: 0 };
         match &found {
             Some(object) if !is_covered => {
                 let mut reading = ReadBuffers { io, parts, chain: buffers };
@@ -480,19 +478,17 @@ impl ChunkTask for StoreAgain {
     }
 
     fn run(&self, item: &Item, request: &Arc<Request>, _guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        // The chunk is stored before its lock is given back. What other threads let wait of a part of it while the lock was free waits on.
         let (job, all, array) = (&self.job, self.all.as_ref(), &self.job.array);
-        Outcome::Done(match &job.settles {
-            None => {
-                let stored = chunk_sink::make(array, || job.write(item, all, Some(request), ChunkSink::now(array).again(true), s));
-                if stored.is_ok() && job.is_whole(item) {
-                    job.settle(&item.chunk);
-                }
-                stored
-            }
-            // They may have added to what waited, or stored it, so that its buffer holds another chunk.
-            Some((kept, chunk)) => WriteJob::store_waiting_now(array, kept, chunk, true, s),
-        })
+        if let Some((kept, chunk)) = &job.settles {
+            // Others may have added to what waited, or stored it, so that its buffer holds another chunk.
+            return Outcome::Done(WriteJob::store_waiting_now(array, kept, chunk, true, s));
+        }
+        let stored = chunk_sink::make(array, || job.write(item, all, Some(request), ChunkSink::now(array).again(true), s));
+        // Beside a part of the chunk what others let wait of it while its lock was free waits on.
+        if stored.is_ok() && job.is_whole(item) {
+            job.settle(&item.chunk);
+        }
+        Outcome::Done(stored)
     }
 }
 
@@ -500,11 +496,6 @@ impl ChunkTask for StoreAgain {
 fn of_earlier_write(e: Error) -> Error {
     const NOTE: &str = "; it waits from an earlier write";
     if e.message().ends_with(NOTE) { e } else { e.with_note(NOTE) }
-}
-
-/// Returns the axes of all elements of a chunk of `shape`.
-fn whole(shape: &[u64], strides: &[i64]) -> Axes {
-    shape.iter().zip(strides).map(|(&count, &memory)| Axis { start: 0, count, step: 1, memory }).collect()
 }
 
 #[cfg(test)]
