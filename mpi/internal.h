@@ -302,8 +302,8 @@ ozarr_status om_check_no_requests(const ozarr_mpi *m, const ozarr_array *array);
 ozarr_status om_end_let_go(ozarr_mpi *m);
 /* Moves all requests on that were not waited for, and waits a little from the second try on. */
 void om_move_pending(ozarr_mpi *m, int tries);
-/* Makes what they stored durable, as far as the stores of their arrays promise it; the error is that of an array below the group. Collective, within
- * a call. */
+/* Stores what waits in arrays below a group, and makes durable what they stored, as far as the stores of their arrays promise it; the error is that of
+ * an array below the group. Collective, within a call. */
 ozarr_status om_flush_pending(ozarr_mpi *m, const ozarr_group *group);
 
 /* Whether a box has no elements: it is nowhere then, as a rank without cells has often 1 to 0, or 0 to -1. */

@@ -284,8 +284,20 @@ void om_move_pending(ozarr_mpi *m, int tries) {
     if (tries > 0) om_yield(tries);
 }
 
+/* Stores what waits (`"write_back"`) in an array below a group, of which this rank has a handle. One that was freed has nothing. */
+static ozarr_status settle_below(const om_handle *known, const ozarr_group *group) {
+    char bytes[32] = "0";
+    if (known->array == NULL || strcmp(known->mode, "r+") != 0 || ozarr_node_get(known->array, "write_back", bytes, sizeof bytes, NULL) != OZARR_OK)
+        return OZARR_OK;
+    return strcmp(bytes, "0") != 0 && is_below(group, known->handle) ? ozarr_node_flush(known->array) : OZARR_OK;
+}
+
 ozarr_status om_flush_pending(ozarr_mpi *m, const ozarr_group *group) {
     om_failure first = {0};
+    for (size_t i = 0; i < m->handle_count && first.status == OZARR_OK; i++) {
+        const ozarr_status status = settle_below(&m->handles[i], group);
+        if (status != OZARR_OK) om_failure_last(&first, status);
+    }
     for (const ozarr_mpi_request *earlier = m->pending; earlier != NULL && first.status == OZARR_OK; earlier = earlier->next) {
         om_failure found;
         const ozarr_status status = earlier->write ? ozarr_node_flush(ozarr_array_node(earlier->array)) : OZARR_OK;
@@ -293,7 +305,7 @@ ozarr_status om_flush_pending(ozarr_mpi *m, const ozarr_group *group) {
         om_failure_last(&found, status);
         if (is_below(group, earlier->array)) first = found;
     }
-    return m->pending != NULL ? om_agree(m, first.status != OZARR_OK ? om_failure_set(&first) : OZARR_OK, NULL) : OZARR_OK;
+    return om_agree(m, first.status != OZARR_OK ? om_failure_set(&first) : OZARR_OK, NULL);
 }
 
 /* A tag that no request has which goes on: the messages of two would be taken for each other's. */

@@ -174,6 +174,24 @@ static void of_others(void) {
     m = shared;
 }
 
+/* What a rank has written by itself, and what waits in an array that is open, is in the checkpoint. */
+static void left_waiting(void) {
+    static int32_t u[ROWS * COLUMNS];
+    int64_t start[2], count[2];
+    ozarr_group *g = NULL;
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = rows();
+    mine(start, count, u, 6);
+    OK(ozarr_mpi_checkpoint_begin(m, "left-waiting.zarr", "one", &g));
+    OK(ozarr_mpi_group_create_array(m, g, "u", spec, OZARR_CREATE_NEW, &a));
+    OK(ozarr_node_set(ozarr_array_node(a), "write_back", "1048576"));
+    OK(ozarr_array_write_region(a, start, count, OZARR_INT32, u, sizeof u));
+    OK(ozarr_mpi_checkpoint_commit(m, g));
+    check_newest("left-waiting.zarr", 6);
+    OK(ozarr_mpi_array_close(m, a));
+    ozarr_spec_free(spec);
+}
+
 /* What another job does before the call of MPI_Allreduce behind so many others; negative: nothing. */
 static int calls_left = -1;
 int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
@@ -213,6 +231,7 @@ int main(int argc, char **argv) {
     committed_beside_what_fails();
     given_up();
     of_others();
+    left_waiting();
     removed_meanwhile();
     OK(ozarr_mpi_close(m));
     return end_ranks();
