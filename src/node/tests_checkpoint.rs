@@ -257,6 +257,22 @@ fn a_chunk_of_which_a_part_is_written_is_a_link_where_it_is_what_it_was() {
     assert_ne!(files[0][1], files[1][1], "documents are files of their own");
 }
 
+#[test]
+fn a_chunk_is_written_where_the_checkpoint_before_has_something_else_at_its_key() {
+    let (_root, store) = in_folder(SyncMode::Batch);
+    let all = Checkpoints::new(&store, "").unwrap();
+    for (name, shape) in [("line", vec![2_u64]), ("plane", vec![2, 2]), ("line again", vec![2])] {
+        let group = all.begin(name).unwrap();
+        group.set_link_unchanged(true).unwrap();
+        let mut spec = Spec::new(DataType::Int32, &shape).unwrap();
+        spec.set_chunks(&shape).unwrap();
+        let array = Array::create(group.store(), "u", &spec, Create::New).unwrap();
+        write_box(&array, &vec![0; shape.len()], &vec![2; shape.len()], 7).unwrap();
+        group.commit().unwrap();
+        assert!(read_all(&Array::open(&store, &format!("{name}/u")).unwrap()).iter().all(|value| *value == 7), "{name}");
+    }
+}
+
 /// As a file has no more names where it has 65,000 on ext4, is immutable, or is another user's.
 #[test]
 fn a_chunk_that_becomes_what_it_was_keeps_its_other_parts_where_it_cannot_be_a_link() {

@@ -6,7 +6,7 @@ use super::{
     Check, Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Started,
     Storage,
 };
-use crate::error::{ErrorKind, Result, bail};
+use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -138,13 +138,19 @@ impl PrefixStore {
     /// replaced if `check` is given and succeeds.
     fn link_same(&self, key: &str, to: &str, parts: &[&[u8]], check: Option<Check<'_>>) -> Result<bool> {
         let Some(before) = self.links.0.read(|prefix| prefix.as_ref().map(|prefix| format!("{prefix}{key}"))) else { return Ok(false) };
+        // What cannot be read is not known to be the same: a file of another user's, or one where this key has a folder, of an array of fewer dimensions.
+        if !self.holds_bytes(&before, parts).unwrap_or(false) {
+            return Ok(false);
+        }
+        let Some(file) = self.inner.file(&before) else { return Ok(false) };
+        check.map_or(Ok(()), |check| check())?;
+        self.inner.link(to, &file, check.is_some())
+    }
+
+    /// Whether a key of the store inside is a file of these bytes.
+    fn holds_bytes(&self, key: &str, parts: &[&[u8]]) -> Result<bool> {
         let len = parts.iter().map(|part| part.len()).sum::<usize>();
-        let opened = match self.inner.open(&before) {
-            // What only another user may read is not known to be the same.
-            Err(e) if e.kind() == ErrorKind::Permission => return Ok(false),
-            opened => opened?,
-        };
-        let (Some(_), Some(object)) = (self.inner.files(), opened) else { return Ok(false) };
+        let (Some(_), Some(object)) = (self.inner.files(), self.inner.open(key)?) else { return Ok(false) };
         if object.len()? != len as u64 {
             return Ok(false);
         }
@@ -154,13 +160,7 @@ impl PrefixStore {
             at += part.len();
             bytes.get(at - part.len()..at) == Some(*part)
         };
-        match self.inner.file(&before) {
-            Some(file) if bytes.len() == len && parts.iter().all(is_same) => {
-                check.map_or(Ok(()), |check| check())?;
-                self.inner.link(to, &file, check.is_some())
-            }
-            _ => Ok(false),
-        }
+        Ok(bytes.len() == len && parts.iter().all(is_same))
     }
 
     fn prefix_inside<'a>(&self, prefix: &'a str) -> Result<Cow<'a, str>> {
