@@ -238,9 +238,9 @@ fn first_parts(
         } else if let Some((known, kept)) = job.array.open_shards.version(key) {
             let mut known_parts = Vec::new();
             machine.start_inner(shard, &kept.index, None, item, &mut known_parts)?;
-            let unread = unread_parts(&Machine { kept: Some(&kept), ..machine }, known_parts)?;
-            // Without anything to read the version would not be looked at.
-            if !unread.is_empty() {
+            let unread = unread_parts(&Machine { kept: Some(&kept), ..machine }, known_parts);
+            // Without anything to read the version would not be looked at; what is kept and damaged is read again.
+            if let Some(unread) = unread.ok().filter(|unread| !unread.is_empty()) {
                 let _ = version.set(Some(known));
                 stats::count(Counter::IndexHits, 1);
                 return Ok(unread);

@@ -199,6 +199,10 @@ impl OpenShards {
         if !version.is_settled() {
             return self.forget(key);
         }
+        // What is known of the shards inside of it stays so.
+        if self.find(key).is_some_and(|kept| kept.version == Some(version) && kept.index == index) {
+            return;
+        }
         if index.len() > MOST_BYTES || crate::limits::reserve(&mut copy, index.len()).is_err() {
             return;
         }
@@ -327,6 +331,12 @@ pub(super) mod tests {
         {
             shards.keep_version("a", version, b"index");
             assert_eq!(shards.version("a").map(|(found, _)| found), kept.then_some(version));
+            // With what is known of the shards inside of it, as long as it is the same.
+            let [before, same, other] = [b"index", b"index", b"other"].map(|index| {
+                shards.keep_version("a", version, index);
+                shards.version("a").map(|(_, shard)| Arc::as_ptr(&shard))
+            });
+            assert!(before == same && (!kept || same != other), "{kept}");
         }
     }
 

@@ -151,9 +151,9 @@ impl LocalStore {
     fn erase_one(&self, key: &str) -> Result<bool> {
         let path = KeyPath::of_key(key)?;
         let Some(root) = self.root()? else { return Ok(false) };
-        self.known.note_put();
         match os::unlink(root, path.as_c()) {
             Ok(()) => {
+                self.known.note_put();
                 self.durability.erased(key);
                 self.durability.names_changed(root, key, &Made::new())?;
                 Ok(true)
@@ -167,7 +167,6 @@ impl LocalStore {
     fn erase_below(&self, prefix: &str) -> Result<bool> {
         let folder = check_prefix(prefix)?;
         let Some(root) = self.root()? else { return Ok(false) };
-        self.known.note_put();
         let path = KeyPath::of_folder(folder);
         let Some(fd) = self.open_folder(folder, if folder.is_empty() { 0 } else { libc::O_NOFOLLOW })? else {
             // A link to a folder elsewhere: the link goes, the folder stays.
@@ -175,12 +174,17 @@ impl LocalStore {
             let goes = is_link && os::stat_at(root, path.as_c(), true).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Folder);
             if goes {
                 os::unlink(root, path.as_c()).map_err(|e| e.error("erase").at_key(folder))?;
+                self.known.note_put();
+                self.durability.sync_first(prefix);
                 self.durability.names_changed(root, folder, &Made::new())?;
             }
             return Ok(goes);
         };
+        self.known.note_put();
         let new = self.durability.erasing(prefix);
         let erased = self.erase_folder(root, folder, fd.as_fd());
+        // A flush by another thread may have begun while it was there.
+        self.durability.sync_first(prefix);
         if erased.is_err() {
             self.durability.not_erased(new);
         }

@@ -466,6 +466,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_erased_in_the_root_that_took_the_place_of_another_is_not_lost() {
+        for keys in [Keys::One("c/1"), Keys::Below("c/")] {
+            let top = Top::new("in_the_new_one");
+            let (path, store) = (top.0.join("s"), LocalStore::open(&top.0.join("s"), true, SyncMode::None).unwrap());
+            put(&store, "c/0", b"1");
+            store.flush().unwrap();
+            std::fs::rename(&path, top.0.join("old")).unwrap();
+            std::fs::create_dir_all(path.join("c")).unwrap();
+            std::fs::write(path.join("c/1"), b"1").unwrap();
+            assert!(store.erase_keys(keys).unwrap());
+            store.flush().unwrap();
+            assert!(!path.join("c/1").exists() && top.0.join("old/c/0").exists());
+        }
+    }
+
+    #[test]
     fn a_flush_tells_of_what_was_put_while_another_thread_finds_that_the_root_was_replaced() {
         let top = Top::new("meanwhile");
         let path = top.0.join("s");

@@ -1521,6 +1521,13 @@ fn what_is_put_below_a_prefix_that_another_thread_erases_is_made_durable() {
         assert_eq!(told.recv().unwrap() + store.durability.unsynced(), 2, "{flushes}");
     }
     let (_folder, store) = Folder::with_store(SyncMode::Batch);
+    let store = Arc::new(store);
+    put(&store, "a/k", b"1").unwrap();
+    store.flush().unwrap();
+    let other = store.clone();
+    assert!(fault::before(Call::Rename, 0, move || other.flush().unwrap(), || store.erase_prefix("a/").unwrap()).1);
+    assert_eq!(syncs(|| put(&store, "a/k", b"2").unwrap()), 1, "in place of a value that is durable");
+    let (_folder, store) = Folder::with_store(SyncMode::Batch);
     put(&store, "a/k", b"1").unwrap();
     assert!(fault::with(&[fail(Call::Rename, libc::EBUSY), fail(Call::Unlink, libc::EIO)], || store.erase_prefix("a/")).0.is_err());
     assert!(value(&store, "a/k").is_some());
@@ -1536,6 +1543,10 @@ fn a_link_to_a_folder_that_is_erased_is_gone_behind_a_flush() {
         store.flush().unwrap();
         let (erasing, flushing) = (syncs(|| store.erase_prefix("link/").unwrap()), syncs(|| store.flush().unwrap()));
         assert_eq!(([erasing, flushing], folder.file("link").exists()), (expected, false), "{mode:?}");
+        symlink(&folder.0, folder.file("link")).unwrap();
+        store.erase_prefix("link/").unwrap();
+        let first = syncs(|| put(&store, "link/k", b"2").unwrap());
+        assert!((first > 0) == (mode != SyncMode::None), "{mode:?}: in place of a value that is durable");
     }
 }
 
