@@ -11,13 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// An empty store in memory: as it is, one that answers later as a network does, or one without locks whose puts have conditions as those of
-/// object stores.
+/// object stores, which answers later or not.
 pub fn store(way: u8) -> SharedStore {
     let near: SharedStore = Arc::new(MemoryStore::new());
     match way % 4 {
         0 | 1 => near,
         2 => Arc::new(LatencyStore::new(near, Duration::ZERO)),
-        _ => Arc::new(Conditional(near)),
+        _ if way & 4 == 0 => Arc::new(Conditional(near)),
+        _ => Arc::new(LatencyStore::new(Arc::new(Conditional(near)), Duration::ZERO)),
     }
 }
 
