@@ -1,6 +1,6 @@
 //! Tests of checkpoints: there as a whole or not at all, whatever write fails.
 
-use super::tests::{faults, own, read_all, view, write_all};
+use super::tests::{faults, own, read_all, spec, view, write_all};
 use super::tests_growth::{Folder, write_box};
 use super::tests_store::{Next, anew, before_call, on, told};
 use super::*;
