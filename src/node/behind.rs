@@ -14,24 +14,32 @@ pub(super) const MOST_NOTES: usize = 64;
 /// The changed nodes by their paths, and which of their lengths may be told, by the paths of groups.
 type Groups = BTreeMap<String, BTreeMap<String, Lengths>>;
 
-/// See the module; how many nodes were noted where memory had ended; and how many calls tell of what they took. A child of `fork` in which none goes on
-/// reads documents for them.
+/// See the module.
 #[derive(Default)]
-pub(super) struct Behind(ForkPreserved<Groups>, AtomicUsize, AtomicUsize);
+pub(super) struct Behind {
+    groups: ForkPreserved<Groups>,
+    /// How many nodes were noted where memory had ended.
+    without_memory: AtomicUsize,
+    /// How many calls tell of what they took. A child of `fork` in which none of them goes on reads documents for them.
+    telling: AtomicUsize,
+}
 
 /// What was taken, to be told: until this is dropped groups are behind.
-pub(super) struct Telling<'a>(pub Groups, &'a Behind);
+pub(super) struct Telling<'a> {
+    pub taken: Groups,
+    of: &'a Behind,
+}
 
 impl Drop for Telling<'_> {
     fn drop(&mut self) {
-        self.1.2.fetch_sub(1, Release);
+        self.of.telling.fetch_sub(1, Release);
     }
 }
 
 impl Behind {
     /// Notes that the consolidated metadata of a group lack the change of a node.
     pub fn note(&self, group: &str, path: &str, lengths: Lengths) {
-        self.0.write(|behind| {
+        self.groups.write(|behind| {
             let told = behind.entry(group.to_string()).or_default().entry(path.to_string()).or_insert(lengths);
             *told = told.and(lengths);
         });
@@ -47,32 +55,32 @@ impl Behind {
 
     /// Whether a node may be noted where memory has ended: it is noted already, or counts as such from now on.
     pub fn has_room_without_memory(&self, path: &str) -> bool {
-        let is_noted = self.0.read(|behind| behind.get("").is_some_and(|paths| paths.contains_key(path)));
-        is_noted || self.1.fetch_add(1, Relaxed) < MOST_NOTES
+        let is_noted = self.groups.read(|behind| behind.get("").is_some_and(|paths| paths.contains_key(path)));
+        is_noted || self.without_memory.fetch_add(1, Relaxed) < MOST_NOTES
     }
 
     /// Whether nothing is behind.
     pub fn is_empty(&self) -> bool {
         // In this order: what is taken in between is being told by then.
-        self.0.read(Groups::is_empty) && self.2.load(Acquire) == 0
+        self.groups.read(Groups::is_empty) && self.telling.load(Acquire) == 0
     }
 
     /// Takes all that was noted.
     pub fn take(&self) -> Telling<'_> {
-        self.1.store(0, Relaxed);
-        self.2.fetch_add(1, AcqRel);
-        Telling(self.0.write(std::mem::take), self)
+        self.without_memory.store(0, Relaxed);
+        self.telling.fetch_add(1, AcqRel);
+        Telling { taken: self.groups.write(std::mem::take), of: self }
     }
 
     /// Notes again what was taken.
     pub fn put_back(&self, taken: Groups) {
-        let noted = self.0.replace(taken);
+        let noted = self.groups.replace(taken);
         noted.iter().for_each(|(group, paths)| paths.iter().for_each(|(path, lengths)| self.note(group, path, *lengths)));
     }
 
     /// Leaves the length of a dimension of an array as it is told at the next flush, too: it is not published.
     pub fn untell(&self, path: &str, dim: usize) {
-        self.0.write(|behind| {
+        self.groups.write(|behind| {
             let all = behind.values_mut().filter_map(|paths| paths.get_mut(path));
             all.for_each(|told| *told = told.without(dim));
         });

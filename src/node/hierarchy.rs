@@ -33,8 +33,8 @@ impl Store {
         }
     }
 
-    /// Erases the node at `path` and all below it, or what an interrupted copy, migration or erasing of one left there. Errors: `NotFound` if nothing is there; `Again`
-    /// while a series of it is open (`in_use.rs`).
+    /// Erases the node at `path` and all below it, or what an interrupted copy, migration or erasing of one left there. Errors: `NotFound` if nothing is
+    /// there; `Again` while a series of it is open (`in_use.rs`).
     pub fn erase_node(&self, path: &str) -> Result<()> {
         self.check_writable()?;
         draft::refuse(self)?;
@@ -231,9 +231,13 @@ fn emptied_documents(path: &str) -> Result<[(&'static str, String, String); 2]> 
 pub(super) fn erase_around(store: &Store, path: &str, kept: &str) -> Result<()> {
     let (prefix, listed) = (path::prefix(path), path::join(path, v2::CONSOLIDATED));
     Leaving::during(store, path, || {
+        // Below an array there are no nodes.
+        let is_array = store.node_kind(path).is_ok_and(|kind| kind == NodeKind::Array);
         erase_documents(store, path)?;
-        store.shared().erase(&listed).map_err(|e| e.at_key(listed))?;
-        erase_nodes(store, &mut documents_below(store, &prefix)?)?;
+        if !is_array {
+            store.shared().erase(&listed).map_err(|e| e.at_key(listed))?;
+            erase_nodes(store, &mut documents_below(store, &prefix)?)?;
+        }
         erase_below(store, &prefix, kept)
     })
 }

@@ -4,10 +4,10 @@ use super::tests::{own, spec, view, write_all};
 use super::tests_store::{Next, on, told};
 use super::*;
 use crate::engine::Selection;
-use crate::error::err;
+use crate::error::{ErrorKind, err};
 use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
-use crate::store::{ByteRange, Capabilities, SharedStore, Started, Storage, Tuning, read_now};
+use crate::store::{ByteRange, Capabilities, Condition, SharedStore, Started, Storage, Tuning, read_now};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -219,5 +219,39 @@ fn a_reader_that_knows_the_index_of_an_inner_shard_finds_the_chunk_that_came_int
     for index in [4, 12] {
         own!(writer.write(&at(index), &view(&mut [9], &[1])).unwrap());
         assert_eq!(read(index), 9, "element {index}");
+    }
+}
+
+#[test]
+fn a_reader_that_knows_a_damaged_index_reads_the_one_that_took_its_place() {
+    const BYTES: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+    let index = |entries: [[u64; 2]; 2]| entries.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>();
+    let whole = [[7i32; 2], [8; 2]].as_flattened().iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>();
+    // A shard of two chunks whose second one is said to be where nothing is; by itself, and as the first of another one.
+    let shard = |second: u64| [whole.clone(), index([[0, 8], [second, 8]])].concat();
+    for is_inner in [false, true] {
+        let outer = |inner: Vec<u8>| {
+            let len = inner.len() as u64;
+            if is_inner { [inner, index([[0, len], [u64::MAX; 2]])].concat() } else { inner }
+        };
+        let sharding = |inner: &str, chunk: u64| {
+            let configuration = format!(r#"{{"chunk_shape":[{chunk}],"codecs":[{inner}],"index_codecs":[{BYTES}]}}"#);
+            format!(r#"{{"name":"sharding_indexed","configuration":{configuration}}}"#)
+        };
+        let memory: SharedStore = Arc::new(MemoryStore::new());
+        let (len, inner) = (if is_inner { 8 } else { 4 }, sharding(BYTES, 2));
+        let mut spec = spec(&[len], &[len]);
+        spec.set_codecs_json(&format!("[{}]", if is_inner { sharding(&inner, 4) } else { inner })).unwrap();
+        Array::create(&on(memory.clone()), "a", &spec, Create::New).unwrap();
+        let reader = Array::open(&on(Arc::new(LatencyStore::new(memory.clone(), std::time::Duration::ZERO))), "a").unwrap();
+        let read = |at: i64| {
+            let mut found = [-7];
+            let selection = Selection::new(&[len], &[at], &[1], None).unwrap();
+            own!(reader.read(&selection, &view(&mut found, &[1]))).map(|()| found[0])
+        };
+        memory.put("a/c/0", &[&outer(shard(1 << 40))], Condition::None).unwrap();
+        assert_eq!((read(0).unwrap(), read(2).map_err(|e| e.kind())), (7, Err(ErrorKind::Metadata)), "inner {is_inner}");
+        memory.put("a/c/0", &[&outer(shard(8))], Condition::None).unwrap();
+        assert_eq!(read(2).unwrap(), 8, "inner {is_inner}");
     }
 }

@@ -152,8 +152,11 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
 
 /// Does what [`catch_up`] does for a thread that has its lock.
 pub(super) fn catch_up_alone(store: &Store) -> Result<()> {
+    if store.behind().is_empty() {
+        return Ok(());
+    }
     let mut telling = store.behind().take();
-    let behind = &telling.0;
+    let behind = &telling.taken;
     // Each group has its own lengths of a node: those above the store are told all of them.
     let mut every: BTreeMap<&str, Lengths> = BTreeMap::new();
     for (path, lengths) in behind.values().flatten() {
@@ -178,7 +181,7 @@ pub(super) fn catch_up_alone(store: &Store) -> Result<()> {
         store.note_change();
     }
     if done.is_err() {
-        store.behind().put_back(std::mem::take(&mut telling.0));
+        store.behind().put_back(std::mem::take(&mut telling.taken));
     }
     done
 }
@@ -494,7 +497,7 @@ mod tests {
         let new = || Store::new(&Context::default(), Arc::new(MemoryStore::new()), Mode::ReadWrite, options());
         let paths: Vec<String> = (0..100).map(|i| format!("v{i}")).collect();
         let changes = whole(&paths).unwrap();
-        let noted = |store: &Store| store.behind().take().0.get("").map_or(0, BTreeMap::len);
+        let noted = |store: &Store| store.behind().take().taken.get("").map_or(0, BTreeMap::len);
         let store = new();
         memory_ended();
         assert_eq!(after_changes(&store, &changes[..MOST_NOTES], None).map_err(|e| e.kind()), Ok(()));

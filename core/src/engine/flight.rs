@@ -237,8 +237,8 @@ fn first_parts(
             job.array.open_shards.forget(key);
         } else if let Some((known, kept)) = job.array.open_shards.version(key) {
             let mut known_parts = Vec::new();
-            machine.start_inner(shard, &kept.index, None, item, &mut known_parts)?;
-            let unread = unread_parts(&Machine { kept: Some(&kept), ..machine }, known_parts);
+            let started = machine.start_inner(shard, &kept.index, None, item, &mut known_parts);
+            let unread = started.and_then(|()| unread_parts(&Machine { kept: Some(&kept), ..machine }, known_parts));
             // Without anything to read the version would not be looked at; what is kept and damaged is read again.
             if let Some(unread) = unread.ok().filter(|unread| !unread.is_empty()) {
                 let _ = version.set(Some(known));
