@@ -250,7 +250,7 @@ fn a_reader_that_knows_a_damaged_index_reads_the_one_that_took_its_place() {
             own!(reader.read(&selection, &view(&mut found, &[1]))).map(|()| found[0])
         };
         memory.put("a/c/0", &[&outer(shard(1 << 40))], Condition::None).unwrap();
-        assert_eq!((read(0).unwrap(), read(2).map_err(|e| e.kind())), (7, Err(ErrorKind::Metadata)), "inner {is_inner}");
+        assert_eq!((read(0).unwrap(), read(2).map_err(|e| e.kind())), (7, Err(ErrorKind::ShardIndex)), "inner {is_inner}");
         memory.put("a/c/0", &[&outer(shard(8))], Condition::None).unwrap();
         assert_eq!(read(2).unwrap(), 8, "inner {is_inner}");
     }
