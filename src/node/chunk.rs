@@ -322,6 +322,8 @@ impl ArrayShardWriter {
     /// Completes the shard and makes it visible.
     pub fn finish(&mut self) -> Result<()> {
         self.array.check_changeable()?;
+        // What was written since the shard was begun would be stored over it later.
+        self.array.finish_writes()?;
         self.writer.finish()
     }
 }

@@ -43,7 +43,7 @@ impl WaitingArrays {
 mod tests {
     use super::super::tests::{kind, memory, own, read_all, spec, view};
     use super::super::tests_store::{Next, Told};
-    use crate::engine::Selection;
+    use crate::engine::{RequestOptions, Selection};
     use crate::error::{ErrorKind, Result, bail};
     use crate::node::{Appender, Array, Context, Create, Group, Mode, Store};
     use std::any::Any;
@@ -199,6 +199,32 @@ mod tests {
             write(&again, 2, 5).unwrap();
             drop(other);
             assert_eq!(read_all(&again)[2], 5, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_shard_that_is_finished_takes_the_place_of_what_was_written_to_it_before() {
+        for (name, write_back) in [("waits", 1 << 20), ("is under way", 0)] {
+            let context = Context::with_threads(1);
+            let store = Store::from_shared(&context, Arc::new(crate::store::memory::MemoryStore::new()), Mode::ReadWrite);
+            let mut sharded = spec(&[8], &[4]);
+            sharded.set_inner_chunks(&[2]).unwrap();
+            let array = Array::create(&store, "a", &sharded, Create::New).unwrap();
+            array.set_write_back(write_back).unwrap();
+            let mut writer = array.shard_writer(&[0]).unwrap();
+            let (part, mut values) = (Selection::new(&[8], &[1], &[2], None).unwrap(), [9, 9]);
+            let under_way = match write_back {
+                0 => {
+                    let options = RequestOptions { copy: true, ..RequestOptions::default() };
+                    Some(own!(array.start_write(&part, &view(&mut values, &[2]), options)).unwrap())
+                }
+                _ => own!(array.write(&part, &view(&mut values, &[2]))).map(|()| None).unwrap(),
+            };
+            (0..2).for_each(|inner| own!(writer.put(&[inner], &view(&mut [5, 5], &[2]))).unwrap());
+            writer.finish().unwrap();
+            assert!(under_way.is_none_or(|request| request.wait(None).unwrap()));
+            array.flush().unwrap();
+            assert_eq!(read_all(&Array::open(&store, "a").unwrap()), [5, 5, 5, 5, 0, 0, 0, 0], "{name}");
         }
     }
 
