@@ -143,8 +143,8 @@ impl Inner {
             ("", key) => key.to_string(),
             (root, key) => format!("{root}/{key}"),
         };
-        if self.remote.service == Service::Azure && key.contains('\\') {
-            bail!(Unsupported, "the key {key:?} has a backslash, which Azure takes for a slash");
+        if self.remote.service == Service::Azure && whole.contains('\\') {
+            bail!(Unsupported, "the key {whole:?} has a backslash, which Azure takes for a slash");
         }
         match Path::parse(&whole) {
             Ok(path) => Ok(path),

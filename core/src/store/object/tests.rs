@@ -561,6 +561,23 @@ fn azure_is_asked_for_a_key_as_it_is_signed() {
 }
 
 #[test]
+fn a_backslash_in_a_place_of_azure_is_refused_also_above_the_keys() {
+    for (place, key, is_refused) in [("//c/a", "b/k", false), ("//c/a", "b\\k", true), ("//c/a\\b", "k", true)] {
+        let (port, asked) = serve(|_| said("404 none", "", "<Error><Code>BlobNotFound</Code></Error>"));
+        let (remote, mut options) = (Remote::parse("az", place).unwrap().unwrap(), RemoteOptions::default());
+        for (name, value) in
+            [("endpoint", &*format!("http://127.0.0.1:{port}/account")), ("account_name", "account"), ("account_key", "a2V5")]
+        {
+            options.set(name, value).unwrap();
+        }
+        let store = RemoteStore::open(&remote, &options).unwrap();
+        let found = get(&store as &dyn Storage, key, 9).map(drop).map_err(|e| e.kind());
+        assert_eq!(found, if is_refused { Err(ErrorKind::Unsupported) } else { Ok(()) }, "{place} {key}");
+        assert_eq!(asked.lock().unwrap().is_empty(), is_refused, "{place} {key}");
+    }
+}
+
+#[test]
 fn an_anonymous_put_to_google_is_not_signed() {
     for pairs in [&[("anonymous", "true")][..], &[("skip_signature", "true"), ("bearer_token", "planted")]] {
         let (port, asked) = serve(|_| said("200 OK", "ETag: \"1\"\r\n", ""));
