@@ -162,8 +162,8 @@ impl Live {
                 }
             };
             self.again_listing(&mut tries, fault, prefix).await?;
-            // What comes next begins behind the last key only if keys came in order.
-            if !keys.is_sorted_by_key(|(key, _)| key) {
+            // What comes next begins behind the last key only if keys come in order, as those of S3's directory buckets do not.
+            if self.remote.base.ends_with("--x-s3") || !keys.is_sorted_by_key(|(key, _)| key) {
                 keys.clear();
             }
         }

@@ -248,6 +248,25 @@ fn a_listing_of_a_folder_goes_on_with_the_page_that_failed() {
 }
 
 #[test]
+fn a_listing_of_a_directory_bucket_which_has_no_order_is_begun_anew_where_a_page_fails() {
+    let count = AtomicUsize::new(0);
+    let (port, _) = serve(move |head| match head {
+        _ if !head.contains("continuation-token=") => page_of("t1", &["b", "c"]),
+        _ if count.fetch_add(1, Relaxed) == 0 => said("503 busy", "", ""),
+        _ => page_of("", &["a", "d"]),
+    });
+    let (remote, mut options) = (Remote::parse("s3", "//b--az--x-s3").unwrap().unwrap(), RemoteOptions::default());
+    let endpoint = format!("http://127.0.0.1:{port}");
+    for (name, value) in [("endpoint", endpoint.as_str()), ("anonymous", "true"), ("s3_express", "true")] {
+        if !options.set(name, value).unwrap() {
+            options.set_named(name, value);
+        }
+    }
+    let store = RemoteStore::open(&remote, &options).unwrap();
+    assert_eq!(store.keys("a/").unwrap(), ["a/a", "a/b", "a/c", "a/d"]);
+}
+
+#[test]
 fn a_process_asks_a_server_once_whether_it_keeps_conditions() {
     let there = Mutex::new(std::collections::HashSet::new());
     let (port, asked) = serve(move |head| {
