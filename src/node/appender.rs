@@ -5,7 +5,7 @@ mod claiming;
 mod fencing;
 
 use super::claim::{self, Claim};
-use super::fill::repeated;
+use super::fill::{repeated, write_fill};
 use super::listed_lengths::Lengths;
 use super::own_folder::OwnFolder;
 use super::published::Published;
@@ -15,7 +15,7 @@ use super::stored::StoredDocument;
 use super::{Array, document};
 use crate::counting;
 use crate::engine::{self, BoundArray, Growing, Memory, Selection, WriteBack};
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, MAX_DOCUMENT};
 use crate::store::{Condition, swap};
 use std::sync::Arc;
@@ -280,6 +280,23 @@ impl Appender {
     fn undo(&self, slab: &Selection, e: Error) -> Error {
         self.kept.drop_from(&self.endless.grid, self.dim, self.position);
         undo(&Arc::new(BoundArray { write_back: None, ..(*self.endless).clone() }), slab, e)
+    }
+
+    /// Takes back the steps from `end` on that are not published: where the array is made longer in another way it shows the fill value there. What
+    /// another one has stored since in their place stays.
+    pub(super) fn take_back(&mut self, end: u64) -> Result<()> {
+        let end = end.max(self.published);
+        if self.position <= end || self.doubtful.is_some() {
+            return Ok(());
+        }
+        let steps = slab(&self.endless.shape, self.dim, end, self.position - end)?;
+        let taken = self.alone(|this, _| {
+            this.kept.drop_from(&this.endless.grid, this.dim, end);
+            write_fill(&Arc::new(BoundArray { write_back: None, ..(*this.endless).clone() }), &steps)?;
+            this.position = end;
+            Ok(())
+        });
+        taken.or_else(|e| if e.kind() == ErrorKind::State { Ok(()) } else { Err(e) })
     }
 
     /// Writes the steps that come next, whose place is `slab`.

@@ -366,9 +366,10 @@ impl Series {
     pub fn close(&mut self) -> Result<()> {
         self.publish_or("are lost")?;
         let late = self.publish_late();
+        let open = self.take_back();
         let group = self.dataset.group();
         let flushed = if self.dataset.is_shared() { group.flush() } else { group.close() };
-        late.and(flushed)
+        late.and(open).and(flushed)
     }
 
     fn publish(&mut self) -> Result<()> {

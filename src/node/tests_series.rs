@@ -2176,3 +2176,26 @@ fn consolidated_metadata_that_are_out_of_date_add_no_steps_and_cut_none_off() {
         assert_eq!(series.position().0, steps, "{documents:?} {listed:?}");
     }
 }
+
+#[test]
+fn values_of_a_step_that_was_not_ended_do_not_show_when_the_run_gets_longer() {
+    for (format, closes, ended) in [(Format::V3, true, 3), (Format::V2, true, 3), (Format::V3, false, 3), (Format::V3, true, 2)] {
+        let (store, ds, mut series) = begun(format);
+        for step in 0..=ended {
+            put(&mut series, "t", &mut [value(step, 0), value(step, 1), value(step, 2)]).unwrap();
+            put(&mut series, "mean", &mut [value(step, 0)]).unwrap();
+            if step < ended {
+                series.step(step as f64).unwrap();
+            }
+        }
+        if closes {
+            series.close().unwrap()
+        } else {
+            drop(series)
+        }
+        ds.resize_dimension("time", 6).unwrap();
+        let found = ["t", "mean"].map(|name| read_all(&Array::open(&store, name).unwrap()));
+        let expected = |x: u64| (0..6).flat_map(move |t| (0..x).map(move |x| if t < ended { value(t, x) } else { 0 })).collect::<Vec<_>>();
+        assert_eq!(found, [expected(3), expected(1)], "{format:?} {closes} {ended}");
+    }
+}

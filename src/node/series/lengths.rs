@@ -90,7 +90,7 @@ impl Series {
 impl Drop for Series {
     fn drop(&mut self) {
         // Errors are ignored in `drop`; close the series to see them.
-        let _ = self.publish();
+        let _ = self.publish().and_then(|()| self.take_back());
         let longest = self.longest();
         if longest == self.published || self.parts.iter().all(|part| part.appender.position().1 == longest) {
             return;

@@ -38,6 +38,12 @@ impl Series {
         })
     }
 
+    /// Takes back the values of a step that was not ended, once all others are published: those that made a chunk whole are stored.
+    pub(super) fn take_back(&mut self) -> Result<()> {
+        let end = self.position;
+        self.parts.iter_mut().map(|part| part.appender.take_back(end)).fold(Ok(()), Result::and)
+    }
+
     /// Claims all variables where that is due, before the one at `index` has values: none is published without the others.
     fn claim_for(&mut self, index: usize) -> Result<()> {
         self.claim().map_err(|e| self.parts[index].not_taken(self.position, e))
