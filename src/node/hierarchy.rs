@@ -74,8 +74,8 @@ impl Store {
         if self.node_kind(path)? != NodeKind::None || marker::is_begun(self, path)? {
             return Ok(());
         }
-        // What tells of it after a kill goes. The error is the one to tell.
-        drop(upkeep::after_change(self, &[], Some(path)));
+        // What tells of it after a kill goes, but not of a node that another process has made since. The error is the one to tell.
+        drop(upkeep::after_change(self, &[], Some(path)).and_then(|()| upkeep::add_missed(self, path)));
         Err(lookup::not_found(self, path, "node"))
     }
 }

@@ -732,3 +732,16 @@ fn nodes_that_become_of_version_3_while_their_documents_are_looked_for_are_found
     let children = Group::open(&slow, "").unwrap().children().unwrap();
     assert_eq!(children.iter().filter(|child| child.kind() == NodeKind::Group).count(), 100);
 }
+
+#[test]
+fn a_node_that_comes_while_an_erasure_finds_none_stays_listed() {
+    for format in [Format::V2, Format::V3] {
+        let (inner, due): (SharedStore, _) = (Arc::new(MemoryStore::new()), Due::default());
+        Group::create(&on(inner.clone()), "", Some(format), Create::New).and_then(|root| root.consolidate()).unwrap();
+        let other = on(inner.clone());
+        due.set("a/ozarr-copy.json opened", move || drop(Array::create(&other, "a", &spec_as(format, &[4], &[2]), Create::New).unwrap()));
+        assert_eq!(kind(due.store(inner.clone()).erase_node("a")), ErrorKind::NotFound, "{format:?}");
+        assert!(due.is_over());
+        assert_eq!(Group::open(&on(inner), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
+    }
+}
