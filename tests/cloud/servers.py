@@ -77,7 +77,7 @@ class Servers:
         log = (self.build / f"{name}.log").open("wb")
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, **more)
         self.running.append(server)
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()
