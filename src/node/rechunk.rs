@@ -31,7 +31,7 @@ use crate::error::{Result, bail, err};
 use crate::limits::{collect, extend, push, try_collect};
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, codecs_to_v3, upgrade, v3};
-use notes::{FILL_CHANGED, MISSING_LOST, changes_fill, is_missing_lost, is_sharded, rounds_by_zfp};
+use notes::{FILL_CHANGED, MISSING_LOST, changes_fill, is_missing_lost, is_sharded, members_lost, rounds_by_zfp};
 
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
@@ -220,6 +220,10 @@ impl Job<'_> {
             Format::V3 => v3::attributes(&document).cloned().unwrap_or_default(),
         };
         let mark = found.mark.clone();
+        if (format, dialect, to) == (Format::V3, Dialect::Final, Format::V2) {
+            attributes = upgrade::with_nczarr_members(&document, attributes);
+            self.note(node, members_lost(&document, &attributes));
+        }
         match found.parse(from)? {
             Document::Group(_) if (format, dialect, to) == (Format::V3, Dialect::Final, Format::V3) => {
                 let mut document = document;

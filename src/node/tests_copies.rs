@@ -802,6 +802,25 @@ fn what_means_missing_no_more_in_a_copy_is_told_of() {
 }
 
 #[test]
+fn members_of_other_programs_that_version_2_has_no_place_for_are_told() {
+    let (from, to) = (memory(), memory());
+    let members = r#""note":{"must_understand":false,"n":1},"_nczarr_x":{"must_understand":false}"#;
+    put(&from, "zarr.json", &format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"a":1}},{members}}}"#));
+    Array::create(&from, "x", &spec(&[2], &[2]), Create::New).unwrap();
+    let document = text(&from, "x/zarr.json").unwrap();
+    let transformers = r#""storage_transformers":[{"name":"other","must_understand":false}]"#;
+    put(&from, "x/zarr.json", &format!("{},{transformers},{members}}}", document.trim_end().strip_suffix('}').unwrap()));
+    for (format, told) in [(Format::V3, &[][..]), (Format::V2, &[("the root", "note"), ("x", "storage_transformers"), ("x", "note")])] {
+        let options = RechunkOptions { format: Some(format), ..RechunkOptions::default() };
+        let told: Vec<String> =
+            told.iter().map(|(node, name)| format!("{node}: the member {name:?} is left out: it has no form in zarr_format 2")).collect();
+        assert_eq!(copy(&from, "", (&to, &format!("{format:?}")), options).unwrap().notes, told, "{format:?}");
+    }
+    assert_eq!(object(&to, "V2/.zattrs")["a"].as_i64(), Some(1));
+    assert!(["V2/.zattrs", "V2/x/.zattrs"].iter().all(|key| object(&to, key).contains_key("_nczarr_x")));
+}
+
+#[test]
 fn the_number_0_as_the_fill_value_of_text_stays_in_version_2_and_is_told_as_it_was() {
     for (fill, note) in [("0", "the fill value 0 became \"\""), ("null", "the fill value null became \"\"")] {
         let document = format!(

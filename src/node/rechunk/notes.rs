@@ -6,7 +6,7 @@ use crate::dtype::{DataType, Element};
 use crate::error::Result;
 use crate::limits::readable;
 use crate::metadata::extension::Extension;
-use crate::metadata::{ArrayMeta, Codecs, Format, Map, v3};
+use crate::metadata::{ArrayMeta, Codecs, Format, Map, Value, v3};
 use crate::node::Store;
 use crate::node::conventions::missing::{is_no_number, missing_of};
 use crate::node::follow_type::is_lossy_zfp;
@@ -41,6 +41,17 @@ pub(super) fn is_missing_lost(
         // What is no number is missing by itself.
         !is_no_number(new.data_type, &element) && missing_of(new, attributes).as_ref() != Some(&element)
     })
+}
+
+/// The notes on members of a document of version 3 that version 2 has no place for: other programs' own, and storage transformers.
+pub(super) fn members_lost(document: &Map, attributes: &Map) -> Vec<String> {
+    let is_lost = |name: &str, value: &Value| match value {
+        Value::Array(list) if name == "storage_transformers" => !list.is_empty(),
+        // Those of NCZarr are among the attributes.
+        _ => !v3::is_own_member(name) && attributes.get(name) != Some(value),
+    };
+    let lost = document.iter().filter(|(name, value)| is_lost(name, value));
+    lost.map(|(name, _)| format!("the member {name:?} is left out: it has no form in zarr_format 2")).collect()
 }
 
 /// Whether zfp is among the codecs and keeps not every bit. What other codecs have rounded stays as it is when they round it again.
