@@ -2,11 +2,12 @@
 //! Specification: v3 core, "Consolidated metadata"; for v2 the convention of zarr-python 2.
 
 use super::catalog::Catalog;
+use super::dead_links::LinksInPlaceOfNodes;
 use super::growing::{self, Cuts, cut_shape};
 use super::listed_lengths::{plain, shape_of};
 use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
-use super::{Group, NodeKind, Store, dead_links, document, draft, in_no_group, lookup, lost, path, upkeep};
+use super::{Group, NodeKind, Store, document, draft, in_no_group, lookup, lost, path, upkeep};
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY, add, check_memory, collect as collect_list, collect_table, extend, push};
 use crate::metadata::consolidated::Listed;
@@ -26,7 +27,7 @@ impl Group {
 
     /// Consolidates like [`Group::consolidate`], but with the lengths that `cuts` gives of the nodes below: of a run that was killed while it published
     /// further steps, or publishes them now, readers see what all of its arrays have until its series tells more. `keeps`: what is listed of nodes that cannot be
-    /// understood stays; else they are an error.
+    /// understood, or that links to nothing stand for, stays; else the former are an error.
     pub(super) fn consolidate_cut(&self, cuts: &mut CutsOf<'_>, keeps: bool) -> Result<()> {
         let store = self.store();
         store.check_writable()?;
@@ -78,8 +79,8 @@ impl Group {
         }
     }
 
-    /// The entries of all nodes below, with the lengths that `cuts` gives in place of the documents'; of those that cannot be understood the entries `kept`, if
-    /// these are given.
+    /// The entries of all nodes below, with the lengths that `cuts` gives in place of the documents'; of those that cannot be understood, or that links to nothing
+    /// stand for, the entries `kept`, if these are given.
     fn entries_cut(&self, cuts: &mut CutsOf<'_>, kept: Option<Map>) -> Result<Map> {
         let (store, path, format) = (self.store(), self.path(), self.format());
         let series = store.series_lengths().now()?;
@@ -101,6 +102,13 @@ impl Group {
                 && let Some(shape) = shape_of(document)
             {
                 document.insert("shape".into(), number_list(&cut_shape(&shape, &cuts)));
+            }
+        }
+        let (mut links, kept) = (LinksInPlaceOfNodes::default(), kept.unwrap_or_default());
+        for (key, value) in kept {
+            if !entries.contains_key(&key) && links.stand_for(store, &path::join(path, in_no_group::node_of(&key, format)))? {
+                entries.make_room(1)?;
+                entries.insert(key, value);
             }
         }
         Ok(entries)
@@ -153,8 +161,9 @@ impl Group {
         for (_, what) in differences.iter_mut().filter(|(entry, _)| apart.contains_key(in_no_group::node_of(entry, format))) {
             *what = IN_NO_GROUP;
         }
+        let mut links = LinksInPlaceOfNodes::default();
         for (entry, what) in differences.iter_mut().filter(|(_, what)| *what == NOT_THERE) {
-            if dead_links::is_in_place_of_document(store, &path::join(path, in_no_group::node_of(entry, format)))? {
+            if links.stand_for(store, &path::join(path, in_no_group::node_of(entry, format)))? {
                 *what = LINK_TO_NOTHING;
             }
         }
@@ -236,12 +245,8 @@ const NOT_THERE: &str = "is listed and not there";
 /// metadata name a node and not those above it.
 pub(in crate::node) const IN_NO_GROUP: &str = "is listed, and in no group";
 
-const LINK_TO_NOTHING: &str = "is listed, and a link to nothing is in the place of its document";
-
-/// Whether some entries are of documents that links to nothing stand for, as of what was not fetched: they may be right, and are all that is known of it.
-pub(in crate::node) fn has_links_to_nothing(differences: &[Difference]) -> bool {
-    differences.iter().any(|(_, what)| *what == LINK_TO_NOTHING)
-}
+/// What is said of a node that links to nothing stand for, as for what was not fetched: its entry may be right, and is all that is known of it.
+pub(in crate::node) const LINK_TO_NOTHING: &str = "is listed, and a link to nothing is in its place";
 
 /// The nodes below a group that cannot be understood, by their paths relative to it.
 fn unread_in(group: &str, below: &[Found]) -> Result<HashSet<String>> {

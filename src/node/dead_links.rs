@@ -2,9 +2,10 @@
 
 use super::{Store, document, path};
 use crate::error::{Result, err};
-use crate::limits::readable;
+use crate::limits::{put, readable};
 use crate::metadata::Format;
 use crate::store::{Listing, StorageExt};
+use std::collections::HashMap;
 
 /// Counts such links.
 #[derive(Default)]
@@ -71,11 +72,33 @@ impl DeadLinks {
     }
 }
 
-/// Whether a link to nothing is in the place of a document of a node: what it leads to may be elsewhere.
-pub(super) fn is_in_place_of_document(store: &Store, node: &str) -> Result<bool> {
-    if store.shared().files().is_none() {
-        return Ok(false);
+/// Finds nodes in whose place, or in that of their documents or of a folder above them, are links to nothing: what these lead to may be elsewhere.
+#[derive(Default)]
+pub(super) struct LinksInPlaceOfNodes {
+    /// The links to nothing in each folder that was listed.
+    listed: HashMap<String, Vec<String>>,
+}
+
+impl LinksInPlaceOfNodes {
+    pub fn stand_for(&mut self, store: &Store, node: &str) -> Result<bool> {
+        if store.shared().files().is_none() {
+            return Ok(false);
+        }
+        for folder in path::ancestors(node) {
+            let below = path::relative(folder, node);
+            let name = below.split('/').next().unwrap_or(below);
+            if self.in_folder(store, folder)?.iter().any(|link| link == name) {
+                return Ok(true);
+            }
+        }
+        Ok(self.in_folder(store, node)?.iter().any(|link| document::DOCUMENTS.contains(&link.as_str())))
     }
-    let listing = readable(store.shared().list_dir(&path::prefix(node)))?.unwrap_or_default();
-    Ok(listing.dead_links.iter().any(|name| document::DOCUMENTS.contains(&name.as_str())))
+
+    fn in_folder(&mut self, store: &Store, folder: &str) -> Result<&[String]> {
+        if !self.listed.contains_key(folder) {
+            let listing = readable(store.shared().list_dir(&path::prefix(folder)))?.unwrap_or_default();
+            put(&mut self.listed, folder.to_string(), listing.dead_links)?;
+        }
+        Ok(self.listed.get(folder).map_or(&[], Vec::as_slice))
+    }
 }

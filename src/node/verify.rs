@@ -240,8 +240,8 @@ impl Verification<'_> {
         let mut fault = match checked.map(|()| group.compare(true)) {
             Err(e) => Fault::of(e, &key)?,
             Ok(Ok((Some(consolidate::Compared { differences: found, .. }), _))) if !found.is_empty() => {
-                let stays = |(_, what): &consolidate::Difference| *what == consolidate::IN_NO_GROUP;
-                (stay, mends) = (found.iter().any(stays), !found.iter().all(stays) && !consolidate::has_links_to_nothing(&found));
+                let stays = |(_, what): &consolidate::Difference| [consolidate::IN_NO_GROUP, consolidate::LINK_TO_NOTHING].contains(what);
+                (stay, mends) = (found.iter().any(stays), !found.iter().all(stays));
                 let mut what = String::from("the consolidated metadata differ from the documents: ");
                 for (number, (entry, differs)) in found.iter().enumerate() {
                     let line = format!("{}{entry} {differs}", if number == 0 { "" } else { "; " });
@@ -265,7 +265,7 @@ impl Verification<'_> {
             }
             if stay && fault.repaired {
                 fault.repaired = false;
-                fault.message += "; what is in no group stays listed";
+                fault.message += "; what is in no group, or a link to nothing, stays listed";
             }
         }
         self.tell(fault)
@@ -541,27 +541,36 @@ mod tests {
         }
     }
 
-    /// As git-annex leaves what was not fetched.
+    /// As git-annex leaves what was not fetched, or another disk that is not mounted; one step mends all else.
     #[test]
-    fn nodes_whose_documents_are_links_to_nothing_stay_in_consolidated_metadata() {
-        for (format, document) in [(Format::V3, v3::DOCUMENT), (Format::V2, v2::ARRAY), (Format::V2, v2::ATTRIBUTES)] {
+    fn nodes_that_links_to_nothing_stand_for_stay_in_consolidated_metadata_and_the_others_are_mended() {
+        let replaced = [(Format::V3, "g/a/zarr.json"), (Format::V2, "g/a/.zarray"), (Format::V2, "g/a/.zattrs")];
+        let folders = ["g/a", "g"].into_iter().flat_map(|folder| [(Format::V3, folder), (Format::V2, folder)]);
+        for (format, replaced) in replaced.into_iter().chain(folders) {
             let Folder(root, store) = Folder::new("unfetched");
+            let key = |node: &str, v2: &str| path::join(node, if format == Format::V3 { v3::DOCUMENT } else { v2 });
             Group::create(&store, "", Some(format), crate::node::Create::New).unwrap();
-            let arrays = ["a", "b"].map(|path| Array::create(&store, path, &spec_as(format, &[4], &[2]), Create::New).unwrap());
-            arrays.iter().for_each(|array| array.attributes().set("n", 1.into()).unwrap());
+            let array = |path: &str| Array::create(&store, path, &spec_as(format, &[4], &[2]), Create::New).unwrap();
+            ["g/a", "b", "c"].iter().for_each(|path| array(path).attributes().set("n", 1.into()).unwrap());
             Group::open(&store, "").unwrap().consolidate().unwrap();
-            let listed = |store: &Store| store.key_get(if format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED }).unwrap();
-            let (file, before, verify) = (root.join("a").join(document), listed(&store), VerifyOptions { quick: true, repair: true });
-            let text = std::fs::read(&file).unwrap();
-            std::fs::remove_file(&file).unwrap();
-            let stale = || faults(&store, verify).into_iter().filter(|fault| fault.kind == FaultKind::Stale).map(|fault| fault.repaired);
-            std::os::unix::fs::symlink("../nothing", &file).unwrap();
-            assert_eq!((stale().collect::<Vec<_>>(), listed(&store)), (vec![false], before.clone()), "{document}");
-            std::fs::write(root.join("nothing"), text).unwrap();
-            assert_eq!((stale().collect::<Vec<_>>(), listed(&store)), (vec![], before), "{document}");
-            // Of what is gone nothing stays.
-            store.shared().erase(&format!("b/{}", if format == Format::V3 { v3::DOCUMENT } else { v2::ARRAY })).unwrap();
-            assert_eq!(stale().collect::<Vec<_>>(), [true], "{document}");
+            let before = store.key_get(&key("", v2::CONSOLIDATED)).unwrap();
+            let stale = || {
+                let found = faults(&store, VerifyOptions { quick: true, repair: true }).into_iter();
+                found.filter(|fault| fault.kind == FaultKind::Stale).map(|fault| fault.repaired).collect::<Vec<_>>()
+            };
+            let (file, elsewhere) = (root.join(replaced), root.join("c/elsewhere"));
+            std::fs::rename(&file, &elsewhere).unwrap();
+            std::os::unix::fs::symlink(root.join("c/nothing"), &file).unwrap();
+            assert_eq!((stale(), store.key_get(&key("", v2::CONSOLIDATED)).unwrap()), (vec![false], before), "{replaced}");
+            // Of what is gone nothing stays, and what is not listed comes in.
+            store.shared().erase(&key("b", v2::ARRAY)).unwrap();
+            let document = store.key_get(&key("c", v2::ARRAY)).unwrap().unwrap();
+            store.key_put(&key("d", v2::ARRAY), &document).unwrap();
+            assert_eq!((stale(), stale()), (vec![false], vec![false]), "{replaced}");
+            std::fs::rename(&elsewhere, root.join("c/nothing")).unwrap();
+            assert_eq!(stale(), [false; 0], "{replaced}");
+            let root = Group::open(&store, "").unwrap();
+            assert!(["g/a", "c", "d"].iter().all(|path| root.open_array(path).is_ok()) && root.open_array("b").is_err(), "{replaced}");
         }
     }
 
