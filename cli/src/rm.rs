@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 pub struct Rm {
     #[command(flatten)]
     place: Place,
-    /// Erase a group with all below it
+    /// Erase a group with all below it: nodes, and files of other programs
     #[arg(short, long)]
     recursive: bool,
     /// One JSON object: what was erased
@@ -38,6 +38,17 @@ impl Rm {
             let is_group = found == NodeKind::Group;
             let (what, place) = if is_group { ("is a group with", "directly in it") } else { ("cannot be understood and has", "in it") };
             return Err(Failure::Error(format!("{} {what} {below} {nodes} {place}; erase all below, too, with -r", self.place.name())));
+        }
+        // What cannot erase says so.
+        if found == NodeKind::Group
+            && !self.recursive
+            && store.capabilities().erasable
+            && let Some(key) = store.key_beside_documents(&path)?
+        {
+            return Err(Failure::Error(format!(
+                "{} has {key} in it, which is no document of the group; erase all below, too, with -r",
+                self.place.name()
+            )));
         }
         let kind = match found {
             NodeKind::Group => "group".into(),

@@ -525,6 +525,26 @@ fn nodes_are_changed_copied_and_erased() {
     assert!(!folder.0.join("run.zarr/zarr.json").exists());
 }
 
+#[test]
+fn a_group_that_holds_other_files_is_erased_only_with_all_below_it() {
+    for format in ["2", "3"] {
+        for (file, other) in [("table.csv", true), ("sub/deep/zarr.json", true), ("sub/a", true), (".zattrs", false), (".DS_Store", false)] {
+            let folder = Folder::new("beside");
+            folder.ok(&format!("create run.zarr g --group --format {format}"));
+            let path = folder.0.join("run.zarr/g").join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "{}").unwrap();
+            if other {
+                let ran = folder.run_with("rm run.zarr/g", &[]);
+                let told = format!("run.zarr/g has g/{file} in it, which is no document of the group; erase all below, too, with -r");
+                assert!(ran.status == Some(1) && ran.err.contains(&told) && path.exists(), "{}", ran.err);
+            }
+            folder.ok(if other { "rm -r run.zarr/g" } else { "rm run.zarr/g" });
+            assert!(!path.exists(), "{file}");
+        }
+    }
+}
+
 /// A copy is what the source is, documents that cannot be understood among it: the same call gives the same answer.
 #[test]
 fn a_hierarchy_with_a_damaged_document_is_copied_as_it_is() {

@@ -100,6 +100,26 @@ impl LeftOut {
     }
 }
 
+impl Store {
+    /// The first key below a group that is neither a document of it nor the library's own: another program's, or of a node in no group. What cannot be listed
+    /// has none.
+    pub fn key_beside_documents(&self, group: &str) -> Result<Option<String>> {
+        if !self.shared().capabilities().listable {
+            return Ok(None);
+        }
+        let (prefix, mut first) = (path::prefix(&path::normalize(group)?), None);
+        let listed = self.shared().list(&prefix, &mut |key| {
+            let is_of_group = |name: &str| document::DOCUMENTS.contains(&name) || is_own(name);
+            if is_of_group(&key[prefix.len()..]) || zip::is_ignored(key) {
+                return Ok(());
+            }
+            first = Some(key.to_string());
+            bail!(Cancelled, "one key is enough")
+        });
+        if first.is_some() { Ok(first) } else { listed.map(|()| None) }
+    }
+}
+
 /// Whether a checkpoint, a copy or a migration was begun in a folder.
 fn is_begun(store: &Store, folder: &str) -> bool {
     let marks = [&hidden(v3::DOCUMENT), &hidden(v2::GROUP), marker::COPY, marker::MIGRATION];
