@@ -211,12 +211,24 @@ fn shown(data_type: DataType, bytes: &[u8]) -> String {
     if text.chars().count() > 60 { text.chars().take(57).chain("...".chars()).collect() } else { text }
 }
 
+/// Whether two values are the same: of numbers with a fraction or an exponent, the doubles that programs read, however each is spelt.
+fn are_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) if !x.is_integer() && !y.is_integer() => {
+            x == y || x.as_f64().is_some_and(|x| y.as_f64().map(f64::to_bits) == Some(x.to_bits()))
+        }
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y.iter()).all(|(x, y)| are_same(x, y)),
+        (Value::Object(x), Value::Object(y)) => x.len() == y.len() && x.iter().all(|(name, x)| y.get(name).is_some_and(|y| are_same(x, y))),
+        _ => a == b,
+    }
+}
+
 /// Tells of attributes that only one node has, or that differ. Names of dimensions and digests are compared elsewhere.
 fn attributes(a: Map, mut b: Map, tell: &mut Tell<'_>) {
     let counts = |name: &str| name != DIGEST && name != "_ARRAY_DIMENSIONS";
     for (name, value) in a.iter().filter(|(name, _)| counts(name)) {
         let other = b.shift_remove(name);
-        if other.as_ref() != Some(value) {
+        if !other.as_ref().is_some_and(|other| are_same(value, other)) {
             tell(&format!("attribute {name}"), Some(value.clone()), other);
         }
     }

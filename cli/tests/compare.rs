@@ -149,6 +149,34 @@ fn a_missing_value_is_the_same_in_both_formats() {
 }
 
 #[test]
+fn numbers_in_attributes_are_compared_by_value() {
+    let folder = Folder::new("diff-spelt");
+    let cases = [
+        ("1.0", "1.00", true),
+        ("1e3", "1000.0", true),
+        ("0.1", "0.10000000000000001", true),
+        ("[1.50,2,{\"a\":1E+05}]", "[1.5,2,{\"a\":1e5}]", true),
+        ("18446744073709551616", "18446744073709551616", true),
+        ("1e400", "1e400", true),
+        ("18446744073709551616", "18446744073709551617", false),
+        ("1", "1.0", false),
+        ("0.0", "-0.0", false),
+        ("1e400", "2e400", false),
+        ("[1.0]", "[1.0,2.0]", false),
+        ("{\"a\":1.0}", "{\"b\":1.0}", false),
+    ];
+    for (a, b, is_same) in cases {
+        for (name, value) in [("a", a), ("b", b)] {
+            let document = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"n":{value}}}}}"#);
+            std::fs::create_dir_all(folder.0.join(name)).unwrap();
+            std::fs::write(folder.0.join(name).join("zarr.json"), document).unwrap();
+        }
+        let ran = folder.run_with("diff a b", &[]);
+        assert_eq!(ran.status, Some(i32::from(!is_same)), "{a} {b}: {}", String::from_utf8_lossy(&ran.out));
+    }
+}
+
+#[test]
 fn what_differs_is_never_equal_whatever_its_kind() {
     let folder = Folder::new("diff-kinds");
     let arrays: &[(&str, &str, Vec<u8>)] = &[

@@ -528,7 +528,8 @@ fn nodes_are_changed_copied_and_erased() {
 #[test]
 fn a_group_that_holds_other_files_is_erased_only_with_all_below_it() {
     for format in ["2", "3"] {
-        for (file, other) in [("table.csv", true), ("sub/deep/zarr.json", true), ("sub/a", true), (".zattrs", false), (".DS_Store", false)] {
+        for (file, other) in [("table.csv", true), ("sub/deep/zarr.json", true), ("sub/a", true), (".zattrs", false), (".DS_Store", false)]
+        {
             let folder = Folder::new("beside");
             folder.ok(&format!("create run.zarr g --group --format {format}"));
             let path = folder.0.join("run.zarr/g").join(file);
