@@ -321,13 +321,7 @@ fn is_alone(store: &Store, path: &str, meta: &ArrayMeta) -> Result<bool> {
 /// Writes the documents of a new array, the one that makes it an array last.
 pub(super) fn write_documents(store: &Store, path: &str, meta: &ArrayMeta, attributes: &Map) -> Result<()> {
     if meta.format == Format::V2 {
-        let key = path::join(path, v2::ATTRIBUTES);
-        if !attributes.is_empty() {
-            hierarchy::publish_attributes(store, path, attributes)?;
-        } else if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some() {
-            hierarchy::refuse_existing(store, path)?;
-            store.shared().erase(&key).map_err(|e| e.at_key(&key))?;
-        }
+        hierarchy::publish_attributes(store, path, attributes)?;
     }
     hierarchy::publish_new(store, path, array_document(meta.format), &meta.document)
 }

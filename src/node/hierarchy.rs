@@ -413,10 +413,17 @@ pub(super) fn refuse_existing(store: &Store, path: &str) -> Result<()> {
     }
 }
 
-/// Stores the attributes of a new node of version 2 ahead of its document. Where the store has no locks another process may have made the
-/// node by now, whose own they would replace.
+/// Stores the attributes of a new node of version 2 ahead of its document; where it has none, those go that a node which was erased in part has left. Where the
+/// store has no locks another process may have made the node by now, whose own they would be.
 pub(super) fn publish_attributes(store: &Store, path: &str, attributes: &Map) -> Result<()> {
     let key = path::join(path, v2::ATTRIBUTES);
+    if attributes.is_empty() {
+        if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some() {
+            refuse_existing(store, path)?;
+            store.shared().erase(&key).map_err(|e| e.at_key(&key))?;
+        }
+        return Ok(());
+    }
     let mut condition = Condition::None;
     if store.shared().capabilities().swaps {
         condition = document::read(store, &key, MAX_DOCUMENT)?.1;

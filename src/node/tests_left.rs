@@ -63,6 +63,40 @@ fn an_array_that_is_made_where_one_was_erased_in_part_has_the_fill_value() {
 }
 
 #[test]
+fn a_group_of_version_2_that_is_made_where_a_node_was_erased_in_part_has_no_old_attributes() {
+    for (place, is_array) in [("g", false), ("g/h", false), ("g/a", true)] {
+        let mut made = 0;
+        for after in 0.. {
+            let shared: SharedStore = Arc::new(MemoryStore::new());
+            let store = on(shared.clone());
+            let attributes = || Map::from_iter([("old", 1.into())]);
+            for path in ["g", "g/h"] {
+                Group::create_with(&store, path, Some(Format::V2), Create::New, attributes()).unwrap();
+            }
+            for path in ["g/a", "g/h/a"] {
+                Array::create(&store, path, &spec_as(Format::V2, &[2], &[2]), Create::New)
+                    .unwrap()
+                    .attributes()
+                    .set("old", 1.into())
+                    .unwrap();
+            }
+            let done = ending(&shared, after).erase_node(if is_array { place } else { "g" });
+            let store = on(shared.clone());
+            if let Ok(group) = Group::create(&store, place, Some(Format::V2), Create::New) {
+                made += 1;
+                let attributes = group.attributes().all().unwrap();
+                assert!(attributes.is_empty(), "{place} behind {after}: {attributes:?}");
+            }
+            if done.is_ok() {
+                break;
+            }
+        }
+        // A group keeps its document to the last.
+        assert!(made > usize::from(place != "g"), "{place}");
+    }
+}
+
+#[test]
 fn an_array_that_is_made_where_a_copy_was_interrupted_has_the_fill_value() {
     for format in [Format::V2, Format::V3] {
         made_anew(format, "d", |store| store.copy_node("a", (store, "d"), Create::New, false, &mut |_, _| Ok(())));
