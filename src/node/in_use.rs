@@ -4,7 +4,8 @@
 use super::store::Above;
 use super::trail::Trail;
 use super::{Array, NodeKind, Store, above, document, draft, lookup, path};
-use crate::error::{ErrorKind, Result, err};
+use crate::error::{Error, ErrorKind, Result, err};
+use crate::platform::libc;
 use crate::sort::set_of;
 use crate::store::LockUse;
 use std::collections::BTreeSet;
@@ -56,14 +57,28 @@ fn look_at(store: &Store, path: &str, trail: &Trail, groups: &mut Groups) -> Res
         Ok(Some(found)) if found.kind == NodeKind::Array => {
             let array = Array::quietly(store, path.to_string(), found);
             let names = array.and_then(|array| array.dimension_names());
-            return Ok(names.map_or_else(|_| BTreeSet::new(), |names| set_of(names.into_iter().flatten())));
+            return match names {
+                Err(e) if is_unread(&e) => Err(cannot_tell(e, path)),
+                names => Ok(names.map_or_else(|_| BTreeSet::new(), |names| set_of(names.into_iter().flatten()))),
+            };
         }
         Ok(Some(found)) => found.key,
+        Err(e) if is_unread(&e) => return Err(cannot_tell(e, path)),
         Err(e) if !lookup::is_misunderstood(&e) => return Ok(BTreeSet::new()),
         _ => path.to_string(),
     };
     groups.extend(trail.to(store, path, &key).map(|trail| (path.to_string(), trail)));
     Ok(BTreeSet::new())
+}
+
+/// Whether an error leaves open what a document says. What is no file has none.
+fn is_unread(e: &Error) -> bool {
+    let is_no_file = matches!(e.os_errno(), 0 | libc::ENOENT | libc::ENOTDIR | libc::EISDIR | libc::ELOOP | libc::ENAMETOOLONG);
+    !is_no_file || e.kind() == ErrorKind::NoMemory
+}
+
+fn cannot_tell(e: Error, node: &str) -> Error {
+    e.with_note(&format!(": whether a series of {} is open cannot be told, and nothing was changed", path::display(node)))
 }
 
 fn look_at_series(store: &Store, group: &str, dimensions: &BTreeSet<String>) -> Result<()> {

@@ -12,6 +12,7 @@ use crate::dtype::{DataType, Element};
 use crate::engine::{Memory, Selection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::c_strides;
+use crate::platform::libc;
 use crate::settings::apart;
 use crate::store::fault;
 use crate::store::memory::MemoryStore;
@@ -1082,6 +1083,31 @@ fn a_second_series_is_refused_before_it_changes_anything() {
     run(&mut series, 5).unwrap();
     drop(series);
     assert_eq!((Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap().position(), check(&store)), ((5, 5), 5));
+}
+
+/// Each of the calls that look for a series fails once.
+#[test]
+fn a_group_with_an_open_series_is_not_erased_where_a_document_cannot_be_read() {
+    for format in [Format::V2, Format::V3] {
+        for call in [Call::Open, Call::Read] {
+            let (root, store) = new_store("zarr");
+            let below = Store::open(&Context::with_threads(1), root.join("run").to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+            define(&below, format);
+            let _series = Series::open(&dataset(&below), "time", None, 1, 0).unwrap();
+            let mut failed = 0;
+            for after in 0.. {
+                let one = fault::Fault { after, times: 1, ..fault::fail(call, libc::EIO) };
+                let (done, left) = fault::with(&[one], || anew(&store).erase_node("run"));
+                let e = done.unwrap_err();
+                failed += usize::from(e.kind() == ErrorKind::Io);
+                assert_eq!(store.node_kind("run/t").unwrap(), NodeKind::Array, "{format:?} {call:?} {after}: {e}");
+                if left > 0 {
+                    break;
+                }
+            }
+            assert!(failed > 0, "{format:?} {call:?}");
+        }
+    }
 }
 
 /// The series of a group below the root.
