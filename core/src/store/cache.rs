@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::fork::ForkReset;
 use crate::limits::{make_room, reserve};
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,19 +29,24 @@ pub struct CacheStore {
 #[derive(Default)]
 struct KeptObjects {
     /// Sorted, so that forgetting those below a prefix takes no longer for the others.
-    entries: BTreeMap<String, Vec<CacheEntry>>,
-    /// The keys and numbers of the entries, the oldest first, and of some that are gone.
-    order: VecDeque<(String, u64)>,
+    entries: BTreeMap<String, KeptObject>,
+    /// The keys, hashes and numbers of the entries, the oldest first, and of some that are gone.
+    order: VecDeque<(String, u64, u64)>,
     count: usize,
     next: u64,
     bytes: usize,
+}
+
+/// What is kept of a key: of one version only. Of ranges that have one hash, what the last ones gave.
+struct KeptObject {
+    version: Version,
+    by_hash: BTreeMap<u64, CacheEntry>,
 }
 
 /// What some ranges of a key gave.
 struct CacheEntry {
     number: u64,
     ranges: Vec<ByteRange>,
-    version: Version,
     parts: Arc<Vec<Vec<u8>>>,
     bytes: usize,
     used: bool,
@@ -49,6 +55,8 @@ struct CacheEntry {
 impl CacheEntry {
     /// Whether these ranges are what was read, and none is longer than it may be.
     fn has(&self, ranges: &[ByteRange]) -> bool {
+        #[cfg(test)]
+        tests::COMPARED.set(tests::COMPARED.get() + 1);
         let same = |(i, range): (usize, &ByteRange)| match (self.ranges[i], *range) {
             (ByteRange::Whole { .. }, ByteRange::Whole { most, .. }) => self.parts[i].len() as u64 <= most,
             (kept, range) => kept == range,
@@ -60,16 +68,35 @@ impl CacheEntry {
 /// About what an entry takes besides its bytes.
 const OVERHEAD: usize = 256;
 
+/// A number by which ranges are found, the same for whole objects however long they may be.
+fn hash_of(ranges: &[ByteRange]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for range in ranges {
+        match *range {
+            ByteRange::Whole { .. } => (0, 0, 0),
+            ByteRange::Span { offset, len } => (1, offset, len),
+            ByteRange::Suffix { len } => (2, 0, len),
+        }
+        .hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
 impl KeptObjects {
     fn find(&mut self, key: &str, ranges: &[ByteRange]) -> Option<(Version, Arc<Vec<Vec<u8>>>)> {
-        let entry = self.entries.get_mut(key)?.iter_mut().find(|entry| entry.has(ranges))?;
+        let kept = self.entries.get_mut(key)?;
+        let entry = kept.by_hash.get_mut(&hash_of(ranges)).filter(|entry| entry.has(ranges))?;
         entry.used = true;
-        Some((entry.version, entry.parts.clone()))
+        Some((kept.version, entry.parts.clone()))
     }
 
     fn keep(&mut self, key: &str, ranges: &[ByteRange], version: Version, parts: Arc<Vec<Vec<u8>>>, limit: usize) {
         let bytes = OVERHEAD + key.len() + parts.iter().map(Vec::len).sum::<usize>();
-        self.remove(key, |entry| entry.has(ranges) || entry.version != version);
+        let hash = hash_of(ranges);
+        match self.entries.get(key) {
+            Some(kept) if kept.version != version => self.forget(key),
+            _ => self.remove(key, hash, |_| true),
+        }
         if bytes > limit / 4 || !version.is_settled() {
             return;
         }
@@ -79,27 +106,31 @@ impl KeptObjects {
         if self.order.try_reserve(1).is_err() {
             return;
         }
-        let entry = CacheEntry { number, ranges: ranges.to_vec(), version, parts, bytes, used: false };
-        self.entries.entry(key.to_string()).or_default().push(entry);
-        self.order.push_back((key.to_string(), number));
+        let entry = CacheEntry { number, ranges: ranges.to_vec(), parts, bytes, used: false };
+        let kept = self.entries.entry(key.to_string()).or_insert_with(|| KeptObject { version, by_hash: BTreeMap::new() });
+        kept.by_hash.insert(hash, entry);
+        self.order.push_back((key.to_string(), hash, number));
         (self.count, self.bytes) = (self.count + 1, self.bytes + bytes);
         self.make_room(limit);
         if self.order.len() > 2 * self.count + 16 {
             let entries = &self.entries;
-            self.order.retain(|(key, number)| entries.get(key).is_some_and(|list| list.iter().any(|entry| entry.number == *number)));
+            self.order.retain(|(key, hash, number)| {
+                let kept = entries.get(key).and_then(|kept| kept.by_hash.get(hash));
+                kept.is_some_and(|entry| entry.number == *number)
+            });
         }
     }
 
     fn make_room(&mut self, limit: usize) {
         while self.bytes > limit {
-            let Some((key, number)) = self.order.pop_front() else { break };
-            let entry = self.entries.get_mut(&key).and_then(|list| list.iter_mut().find(|entry| entry.number == number));
+            let Some((key, hash, number)) = self.order.pop_front() else { break };
+            let entry = self.entries.get_mut(&key).and_then(|kept| kept.by_hash.get_mut(&hash));
             match entry {
-                Some(entry) if entry.used => {
+                Some(entry) if entry.number == number && entry.used => {
                     entry.used = false;
-                    self.order.push_back((key, number));
+                    self.order.push_back((key, hash, number));
                 }
-                _ => self.remove(&key, |entry| entry.number == number),
+                _ => self.remove(&key, hash, |entry| entry.number == number),
             }
         }
     }
@@ -109,14 +140,20 @@ impl KeptObjects {
         self.entries.range::<str, _>(from).next().map(|(key, _)| key).filter(|key| key.starts_with(prefix))
     }
 
-    fn remove(&mut self, key: &str, goes: impl Fn(&CacheEntry) -> bool) {
-        let Some(list) = self.entries.get_mut(key) else { return };
-        for gone in list.extract_if(.., |entry| goes(entry)) {
-            (self.count, self.bytes) = (self.count - 1, self.bytes - gone.bytes);
-        }
-        if list.is_empty() {
+    fn remove(&mut self, key: &str, hash: u64, goes: impl Fn(&CacheEntry) -> bool) {
+        let Some(kept) = self.entries.get_mut(key) else { return };
+        let Some(gone) = kept.by_hash.get(&hash).filter(|entry| goes(entry)) else { return };
+        (self.count, self.bytes) = (self.count - 1, self.bytes - gone.bytes);
+        kept.by_hash.remove(&hash);
+        if kept.by_hash.is_empty() {
             self.entries.remove(key);
         }
+    }
+
+    fn forget(&mut self, key: &str) {
+        let Some(gone) = self.entries.remove(key) else { return };
+        let bytes: usize = gone.by_hash.values().map(|entry| entry.bytes).sum();
+        (self.count, self.bytes) = (self.count - gone.by_hash.len(), self.bytes - bytes);
     }
 }
 
@@ -146,12 +183,12 @@ impl CacheStore {
     fn forget_below(&self, prefix: &str) {
         let mut kept = lock(&self.kept);
         while let Some(key) = kept.first_below(prefix).cloned() {
-            kept.remove(&key, |_| true);
+            kept.forget(&key);
         }
     }
 
     fn forget_key(&self, key: &str) {
-        lock(&self.kept).remove(key, |_| true);
+        lock(&self.kept).forget(key);
     }
 
     /// Gives what is kept, if the key still holds that version, or reads and keeps.
@@ -275,6 +312,29 @@ mod tests {
     use crate::store::memory::MemoryStore;
     use crate::store::suite::TestFolder;
 
+    thread_local! {
+        /// How often the ranges of an entry were compared with those that are asked for.
+        pub static COMPARED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    #[test]
+    fn many_ranges_of_one_object_are_not_compared_with_each_other() {
+        let cache = CacheStore::new(Arc::new(MemoryStore::new()), 1 << 20);
+        let object: Vec<u8> = (0..1000u32).flat_map(u32::to_le_bytes).collect();
+        cache.put("k", &[&object], Condition::None).unwrap();
+        let before = COMPARED.get();
+        for _ in 0..2 {
+            for i in 0..1000 {
+                let range = ByteRange::Span { offset: 4 * i, len: 4 };
+                let found = start_and_wait(&cache, "k", &[range], None).unwrap().unwrap();
+                assert_eq!(found.parts, [(i as u32).to_le_bytes().to_vec()]);
+            }
+        }
+        assert_eq!(lock(&cache.kept).count, 1000);
+        let compared = COMPARED.get() - before;
+        assert!(compared <= 2000, "{compared} comparisons for 2,000 reads");
+    }
+
     #[test]
     fn behaves_as_a_store() {
         for limit in [0, 1 << 12, 1 << 20] {
@@ -388,7 +448,7 @@ mod tests {
             assert!(crate::store::get(&cache, &key, 1000).unwrap().is_some() && crate::store::get(&cache, "k1", 1000).is_ok());
             let kept = lock(&cache.kept);
             assert!(i < 2 || kept.entries.contains_key("k1"), "{i}");
-            assert_eq!(kept.count, kept.entries.values().map(Vec::len).sum::<usize>());
+            assert_eq!(kept.count, kept.entries.values().map(|object| object.by_hash.len()).sum::<usize>());
             assert!(kept.order.len() <= 2 * kept.count + 16);
         }
     }
