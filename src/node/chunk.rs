@@ -2,9 +2,11 @@
 //! shards that are written piece by piece.
 
 use super::Array;
+use super::fill::write_fill;
+use super::state::ArrayState;
 use super::stored_chunks::each_chunk;
 use crate::counting;
-use crate::engine::{BoundArray, Memory, ShardWriter};
+use crate::engine::{BoundArray, Memory, Selection, ShardWriter};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::{self, Dims};
 use crate::sort::sort_by;
@@ -32,7 +34,7 @@ pub struct Chunks {
 
 /// The shape of an array, and how it is cut, at one moment.
 struct Cutting {
-    state: Arc<super::state::ArrayState>,
+    state: Arc<ArrayState>,
     /// The extents of inner chunks; `None` where whole chunks are meant.
     inner: Option<Dims>,
 }
@@ -166,7 +168,10 @@ impl Array {
         self.finish_writes()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, Some(bytes)).map(drop),
-            (chunk, None) => self.change_chunk(&chunk, |key| self.state().chunk_store.put(key, &[bytes], Condition::None)),
+            (chunk, None) => self.change_chunk(&chunk, |state, key| match &state.bound {
+                Ok(bound) => bound.replace_stored(key, bytes),
+                Err(_) => state.while_there(|| state.chunk_store.put(key, &[bytes], Condition::None)),
+            }),
         }
     }
 
@@ -176,16 +181,35 @@ impl Array {
         self.finish_writes()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, None),
-            (chunk, None) => self.change_chunk(&chunk, |key| self.state().chunk_store.erase(key)),
+            (chunk, None) => self.erase_whole(&chunk),
         }
     }
 
-    fn change_chunk<T>(&self, chunk: &[u64], change: impl FnOnce(&str) -> Result<T>) -> Result<T> {
+    /// Where another writer may take the array over the fill value is stored in place of a chunk, as erasing has no conditions.
+    fn erase_whole(&self, chunk: &[u64]) -> Result<bool> {
+        match self.bound_now() {
+            Ok(bound) if bound.fence().is_some() => {
+                let is_stored = self.chunk_place(chunk, false)?.is_some();
+                if is_stored {
+                    let along = |(d, &index): (usize, &u64)| {
+                        let (first, extent) = self.chunk_extent(d, index)?;
+                        Ok((first as i64, extent.min(bound.shape[d].saturating_sub(first)) as i64))
+                    };
+                    let (start, shape): (Vec<i64>, Vec<i64>) = chunk.iter().enumerate().map(along).collect::<Result<_>>()?;
+                    write_fill(&bound, &Selection::new(&bound.shape, &start, &shape, None)?)?;
+                }
+                Ok(is_stored)
+            }
+            _ => self.change_chunk(chunk, |state, key| state.while_there(|| state.chunk_store.erase(key))),
+        }
+    }
+
+    fn change_chunk<T>(&self, chunk: &[u64], change: impl FnOnce(&ArrayState, &str) -> Result<T>) -> Result<T> {
         let (key, state) = (self.key_of(chunk)?, self.state());
         let bound = state.bound.as_ref().ok();
         // Without its codecs an array has nobody else here that changes chunks.
         let _guard = bound.map(|bound| bound.locks.wait(bound.lock_name(&key)));
-        let done = state.while_there(|| change(&key));
+        let done = change(&state, &key);
         if let Some(bound) = bound {
             bound.key_changed(&key);
         }

@@ -426,6 +426,58 @@ fn a_handle_with_the_claim_of_a_series_replaces_nothing_of_the_series_after_it()
     }
 }
 
+type ChunkChange = (&'static str, fn(&Array) -> Result<()>);
+
+/// What is stored by the chunk, of which nothing need be read.
+const BY_CHUNK: [ChunkChange; 4] = [
+    ("a chunk", |rank| rank.chunk_write(&[0, 0], false, &[7; 32])),
+    ("a chunk that is erased", |rank| rank.chunk_erase(&[0, 0], false).map(|found| assert!(found))),
+    ("a shard", |rank| {
+        let mut writer = rank.shard_writer(&[0, 0])?;
+        own!(writer.put(&[0, 0], &view(&mut [7; 6], &[2, 3])))?;
+        writer.finish()
+    }),
+    ("a shard of nothing", |rank| rank.shard_writer(&[0, 0])?.finish()),
+];
+
+#[test]
+fn what_a_handle_with_the_claim_of_a_series_stores_by_the_chunk_replaces_nothing_of_the_series_after_it() {
+    let cases = [("t", &BY_CHUNK[..2]), ("s", &BY_CHUNK[..])].map(|(name, all)| all.iter().map(move |each| (name, each)));
+    for ((name, (what, change)), is_late) in cases.into_iter().flatten().flat_map(|each| [(each, true), (each, false)]) {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        define(&inner);
+        let ds = Dataset::open(Group::open(&on(other(&inner)), "").unwrap()).unwrap();
+        let mut first = Series::open(&ds, "time", None, 1, 0).unwrap();
+        steps(&mut first, 1, 4).unwrap();
+        let (key, puts, beside) = (format!("{name}/c/0/0"), AtomicUsize::new(0), inner.clone());
+        // Another writer is faster once, where this one may store.
+        let tell = move |next: Next<'_>| match next {
+            Next::Change(changed) if changed == key && !is_late && puts.fetch_add(1, Relaxed) == 1 => {
+                let same = crate::store::get(&*beside, &key, 999)?.unwrap();
+                beside.put(&key, &[&same], crate::store::Condition::None)
+            }
+            _ => Ok(()),
+        };
+        let rank = array_of(&process(&inner, true, "a rank:", tell), name);
+        rank.set_claim(&ds.variable(name).unwrap().claim()).unwrap();
+        if is_late {
+            first.close().unwrap();
+            let mut second = series(process(&inner, false, "another process:", |_| Ok(())), 1).unwrap();
+            steps(&mut second, 2, 5).unwrap();
+        }
+        let stored = || {
+            let (mut bytes, mut size) = (vec![0; 999], 0);
+            array_of(&inner, name).chunk_read(&[0, 0], false, &mut bytes, &mut size).unwrap();
+            bytes[..size as usize].to_vec()
+        };
+        let before = stored();
+        assert_eq!(change(&rank).map_err(|e| e.kind()), if is_late { Err(ErrorKind::State) } else { Ok(()) }, "{what} of {name}");
+        assert_eq!(stored() == before, is_late, "{what} of {name}");
+        rank.set_claim("").unwrap();
+        assert!(rank.chunk_erase(&[0, 0], false).unwrap() && !rank.chunk_erase(&[0, 0], false).unwrap(), "{what} of {name}");
+    }
+}
+
 /// The chunk is there: its put is refused first, and made once more.
 #[test]
 fn a_whole_chunk_by_a_handle_with_a_claim_replaces_what_waits_of_it() {

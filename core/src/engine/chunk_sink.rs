@@ -263,9 +263,14 @@ impl<'a> ChunkSink<'a> {
     /// Makes what was staged the value of its key, at once.
     pub fn publish(&self, key: &str, staged: Staged) -> Result<()> {
         if let (Staged::Memory(bytes), Some(_)) = (&staged, self.array.fence()) {
-            return self.put(key, &[bytes]);
+            return self.put_again(key, bytes);
         }
         self.array.while_there(|| self.changed(key, self.array.store.publish(key, staged)))
+    }
+
+    /// Stores a value, again where another process was faster: nothing of what was there goes into it.
+    fn put_again(&self, key: &str, bytes: &[u8]) -> Result<()> {
+        make(self.array, || self.put(key, &[bytes]))
     }
 
     /// Tells the array of a key that was just changed, or that may have been in spite of an error.
@@ -276,8 +281,13 @@ impl<'a> ChunkSink<'a> {
 }
 
 impl BoundArray {
+    /// Replaces the encoded bytes of a chunk, whose key is locked, as every put of a whole chunk does.
+    pub fn replace_stored(&self, key: &str, bytes: &[u8]) -> Result<()> {
+        ChunkSink::now(self).put_again(key, bytes)
+    }
+
     /// What a put goes by where another writer may take the array over, and the server keeps conditions.
-    fn fence(&self) -> Option<&Arc<Fence>> {
+    pub fn fence(&self) -> Option<&Arc<Fence>> {
         self.fence.as_ref().filter(|_| !self.store.capabilities().unconditional)
     }
 

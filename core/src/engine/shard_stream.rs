@@ -3,7 +3,7 @@
 
 use super::Selection;
 use super::array::BoundArray;
-use super::chunk_sink::ChunkSink;
+use super::chunk_sink::{self, ChunkSink};
 use super::encode::{ElementSource, encode_into};
 use super::item::{Axes, Axis};
 use super::memory::{Memory, Use};
@@ -152,7 +152,7 @@ impl ShardWriter {
             if self.entries.iter().all(Option::is_none) {
                 drop(staged);
                 let _guard = array.locks.wait(array.lock_name(&key));
-                return scratch::with(|s| remove_shard(sink, shard, &key, &mut s.work.chain.stages));
+                return chunk_sink::make(&array, || scratch::with(|s| remove_shard(sink, shard, &key, &mut s.work.chain.stages)));
             }
             let mut index = Vec::new();
             scratch::with(|s| encode_index(shard, &self.entries, &mut index, &mut s.work.chain.stages))?;
