@@ -415,6 +415,7 @@ mod tests {
             ("FILE:/d/us:w@h", "FILE:/d/us:w@h"),
             ("memory:/a@b", "memory:/a@b"),
             ("az://c/x?sv=1&sig=w", "az://"),
+            ("s3://b/x?AWSAccessKeyId=a&Expires=1&Signature=w", "s3://"),
             ("run:1.zarr", "run:1.zarr"),
         ] {
             assert_eq!(shown(location), expected, "{location}");

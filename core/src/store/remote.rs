@@ -242,10 +242,14 @@ fn has_port(host: &str) -> bool {
 
 /// Whether a query is signed, as services' tools write it for those who have no key. Names may have a `?` otherwise.
 fn is_signed(rest: &str) -> bool {
-    const SIGNATURES: [&str; 3] = ["sig", "X-Amz-Signature", "X-Goog-Signature"];
-    let is_such = |name: &str| SIGNATURES.iter().any(|signature| name.eq_ignore_ascii_case(signature));
-    let query = rest.split_once('?').map_or("", |(_, query)| query);
-    query.split(['?', '&']).any(|pair| pair.split_once('=').is_some_and(|(name, _)| is_such(name)))
+    rest.split_once('?').is_some_and(|(_, query)| signatures(query).next().is_some())
+}
+
+/// The values of the parameters of a query that are signatures, as they stand there. The last name is of the older way of S3 and Google.
+pub fn signatures(query: &str) -> impl Iterator<Item = &str> {
+    const NAMES: [&str; 4] = ["sig", "X-Amz-Signature", "X-Goog-Signature", "Signature"];
+    let pairs = query.split(['?', '&']).filter_map(|pair| pair.split_once('='));
+    pairs.filter(|(name, _)| NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))).map(|(_, value)| value)
 }
 
 /// A path without empty parts.
@@ -528,6 +532,8 @@ pub(super) mod tests {
             "abfs://c@a/x.zarr?SIG=plant%2F&sv=2026",
             "s3://b/x.zarr?X-Amz-Algorithm=a&X-Amz-Signature=plant",
             "gs://b/x.zarr?X-Goog-Signature=plant",
+            "s3://b/x.zarr?AWSAccessKeyId=a&Expires=1&Signature=plant%3D",
+            "gs://b/x.zarr?GoogleAccessId=a@b&Expires=1&Signature=plant%3D",
         ] {
             let e = parse(url).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Location, "{url}");

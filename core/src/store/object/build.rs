@@ -977,7 +977,8 @@ mod tests {
 
     #[test]
     fn what_a_server_tells_shows_no_secret_of_the_environment() {
-        let rows: [(&str, &str, &str, &str); 10] = [
+        let rows: [(&str, &str, &str, &str); 11] = [
+            ("https://h/x?Expires=1&Signature=planted%2Fsig", "", "", "the signature planted/sig"),
             ("abfs://c@a/x", "AZURE_STORAGE_TOKEN", "planted-token", "bad header Bearer planted-token"),
             ("abfs://c@a/x", "AZURE_CLIENT_SECRET", "planted-word", "client_secret=planted-word"),
             ("abfs://c@a/x", "AZURE_STORAGE_KEY", "planted-key", "planted-key"),

@@ -2,7 +2,7 @@
 
 use crate::error::{Result, bail};
 use crate::store::azure::of_connection;
-use crate::store::remote::{Env, Remote, RemoteOptions, Service, percent_decode};
+use crate::store::remote::{Env, Remote, RemoteOptions, Service, percent_decode, signatures};
 use object_store::aws::AmazonS3ConfigKey;
 use object_store::azure::AzureConfigKey;
 use object_store::client::ClientConfigKey;
@@ -38,7 +38,7 @@ pub(super) fn secrets(remote: &Remote, options: &RemoteOptions, variables: &[(St
     }
     all.extend(variables.iter().filter(|(name, _)| is_secret_variable(name)).map(|(_, value)| value.clone()));
     all.extend(["AccountKey", "SharedAccessSignature"].iter().filter_map(|name| of_connection(name, env)));
-    let signatures: Vec<String> = all.iter().flat_map(|text| signature_of(text)).collect();
+    let signatures: Vec<String> = all.iter().flat_map(|text| signatures_of(text)).collect();
     all.extend(signatures);
     let proxies = PROXIES.iter().filter_map(|name| env(name)).chain(options.named("proxy").map(str::to_string));
     all.extend(proxies.flat_map(|proxy| user_of(&proxy)));
@@ -65,11 +65,10 @@ fn is_secret_variable(name: &str) -> bool {
     }
 }
 
-/// The signature of a query that is one of Azure's, as it stands there and as it is meant: a server may tell it without the rest.
-fn signature_of(query: &str) -> Vec<String> {
-    let Some(value) = query.split(['?', '&']).find_map(|part| part.strip_prefix("sig=")) else { return Vec::new() };
-    let meant = percent_decode(value).and_then(|bytes| String::from_utf8(bytes).ok());
-    [Some(value.to_string()), meant].into_iter().flatten().collect()
+/// The signatures of a query, as they stand there and as they are meant: a server may tell one without the rest.
+fn signatures_of(query: &str) -> Vec<String> {
+    let meant = |value| percent_decode(value).and_then(|bytes| String::from_utf8(bytes).ok());
+    signatures(query).flat_map(|value| [Some(value.to_string()), meant(value)]).flatten().collect()
 }
 
 /// A text of a server without secrets, which may be cut at its end.
