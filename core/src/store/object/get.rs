@@ -3,7 +3,7 @@
 use super::bodies::{MOST_TO_CUT, UNTOLD_SIZE};
 use super::live::Live;
 use super::sight::{Purpose, Sight, Trouble};
-use super::tries::{Failure, Tries};
+use super::tries::{Failure, Tries, is_of_container};
 use super::version::{are_of_one, strong_tag_of, version_of};
 use crate::error::{Error, ErrorKind, Result, bail};
 use crate::limits::{MAX_UNTOLD, grow, reserve};
@@ -225,10 +225,7 @@ impl Live {
         }
         match (sight.status, sight.code.as_str()) {
             _ if sight.credentials => {}
-            (404, "NoSuchBucket" | "ContainerNotFound" | "ResourceNotFound" | "AccountNotFound") => {
-                let why = tries.why_missing(&sight);
-                bail!(NotFound, "there is no {}: the server answered 404 ({}){why}", self.remote.at("").describe(), sight.code)
-            }
+            (404, code) if is_of_container(code) => self.no_container(tries)?,
             (404 | 410, _) if !sight.foreign => return Ok(true),
             // Other codes are of clocks, keys, encryption and archived objects.
             (403, "" | "AccessDenied") if self.options.forbidden_is_missing && !sight.foreign => return Ok(true),

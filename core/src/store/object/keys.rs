@@ -211,7 +211,8 @@ impl Live {
         pages.list_paginated(below.as_deref(), options).await
     }
 
-    fn no_container(&self, tries: &Tries) -> Result<()> {
+    /// Says that there is no container, where "missing" is the last answer to what names no object, or whose code says so.
+    pub(super) fn no_container(&self, tries: &Tries) -> Result<()> {
         let sight = tries.sight();
         if sight.is_missing() {
             let code = if sight.code.is_empty() { String::new() } else { format!(" ({})", sight.code) };

@@ -3,7 +3,7 @@
 use super::get::{MARK, Want};
 use super::kept;
 use super::live::Live;
-use super::tries::{Failure, is_locked};
+use super::tries::{Failure, is_locked, is_of_container};
 use super::version::strong_tag_of;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::store::remote::{Conditional, Service};
@@ -97,6 +97,10 @@ impl Live {
             let store = self.store();
             let Err(fault) = tries.run(store.put_opts(path, bytes.clone().into(), options)).await else { return Ok(()) };
             let sight = tries.sight();
+            // To a put on a condition "missing" may also mean that there is no object to be replaced.
+            if is_of_container(&sight.code) {
+                self.no_container(&tries).map_err(|e| if unsure { e.unsure() } else { e })?;
+            }
             if mark.is_some() && (sight.inside == 412 || self.is_conflict(&fault, &sight.code, sight.status)) {
                 if !unsure {
                     bail!(Conflict, "the key holds another value by now");

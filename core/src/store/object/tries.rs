@@ -349,6 +349,11 @@ fn by_status(sight: &Sight, hints: [&str; 2]) -> Verdict {
     Verdict { kind, text, again, after: sight.retry_after }
 }
 
+/// Whether a code says that the container is missing, not an object in it.
+pub(super) fn is_of_container(code: &str) -> bool {
+    matches!(code, "NoSuchBucket" | "ContainerNotFound" | "ResourceNotFound" | "AccountNotFound")
+}
+
 /// Whether a code says that an object is kept from changes, whatever a put's condition is.
 pub(super) fn is_locked(code: &str) -> bool {
     code.starts_with("Lease") || code.starts_with("BlobImmutable")

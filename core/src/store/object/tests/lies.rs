@@ -127,7 +127,7 @@ fn what_lies_before_a_service_does_not_say_that_a_key_is_missing() {
 fn a_condition_that_holds_and_is_refused_is_no_other_writers_value() {
     /// What a put is answered, with which code, and what that is.
     type Row = (&'static str, &'static str, ErrorKind, bool);
-    let cases: [Row; 10] = [
+    let cases: [Row; 11] = [
         ("409 no", "BlobImmutableDueToPolicy", ErrorKind::Permission, false),
         ("412 no", "LeaseIdMissing", ErrorKind::Permission, false),
         ("409 no", "OperationAborted", ErrorKind::Throttled, false),
@@ -135,6 +135,7 @@ fn a_condition_that_holds_and_is_refused_is_no_other_writers_value() {
         ("409 no", "ConditionalRequestConflict", ErrorKind::Network, false),
         ("409 no", "", ErrorKind::Network, false),
         ("412 no", "PreconditionFailed", ErrorKind::Network, false),
+        ("404 none", "NoSuchBucket", ErrorKind::NotFound, false),
         // The key holds another value.
         ("412 no", "PreconditionFailed", ErrorKind::Conflict, true),
         // Of an answer that began as a good one the code tells.
@@ -175,6 +176,7 @@ fn a_condition_that_holds_and_is_refused_is_no_other_writers_value() {
         let puts = asked.lock().unwrap().iter().filter(|head| head.starts_with("put")).count();
         assert!(puts <= 12, "{status} {code}: {puts} puts");
         assert!(!e.message().contains("others were faster"), "{e}");
+        assert_eq!(e.message().contains("there is no s3://bucket:"), kind == ErrorKind::NotFound, "{e}");
     }
 }
 
