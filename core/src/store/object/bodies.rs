@@ -14,7 +14,7 @@ pub(super) const MOST_TO_CUT: u64 = 16 << 20;
 /// The length of an object of which the server sent a part without telling it.
 pub(super) const UNTOLD_SIZE: u64 = u64::MAX;
 
-pub(super) fn odd(what: &'static str) -> HttpError {
+pub(super) fn odd(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, std::io::Error::other(what))
 }
 

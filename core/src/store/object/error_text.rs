@@ -1,5 +1,7 @@
 //! What services say of errors in the texts of their answers.
 
+use std::collections::HashSet;
+
 /// What an answer that began as a good one says of the first thing that went wrong: the status that this means, its code and its text. S3 names
 /// errors so when parts become an object, and for each of several keys; Azure gives each key an answer of its own, and has nothing against one
 /// that is gone already.
@@ -38,11 +40,44 @@ pub(super) fn parts_of_batch(text: &str) -> impl Iterator<Item = Option<usize>> 
     values.filter(|(name, _)| name.eq_ignore_ascii_case(ID)).map(|(_, value)| value.trim().parse().ok())
 }
 
+/// A key of an error in an answer to S3's request to erase several, of which `request` is the body, that is none of those to be erased.
+pub(super) fn key_not_asked_for(request: &str, reply: &str) -> Option<String> {
+    // As the crate reads them.
+    let key = |text: &str| meant(text.trim_ascii()).map(|key| key.trim_matches('/').to_string());
+    let keys = |xml: &str| xml.split("<Key>").skip(1).filter_map(|rest| key(rest.split_once("</Key>")?.0)).collect::<Vec<_>>();
+    let asked: HashSet<String> = keys(request).into_iter().collect();
+    let errors = reply.split("<Error>").skip(1).map(|rest| rest.split_once("</Error>").map_or(rest, |(inside, _)| inside));
+    errors.flat_map(keys).find(|key| !asked.contains(key))
+}
+
 /// The text of an XML element, in one short line.
 pub(super) fn element(xml: &str, name: &str) -> Option<String> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     let (text, _) = rest.split_once(&format!("</{name}>"))?;
     Some(text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect())
+}
+
+/// What a text of XML means, if it is one.
+pub(super) fn meant(text: &str) -> Option<String> {
+    let (first, rest) = text.split_once('&').unwrap_or((text, ""));
+    let mut meant = first.to_string();
+    for piece in rest.split('&').filter(|piece| !piece.is_empty()) {
+        let (entity, after) = piece.split_once(';')?;
+        meant.push(match (entity, entity.strip_prefix('#')) {
+            ("amp", _) => '&',
+            ("lt", _) => '<',
+            ("gt", _) => '>',
+            ("quot", _) => '"',
+            ("apos", _) => '\'',
+            (_, Some(number)) => char::from_u32(match number.strip_prefix(['x', 'X']) {
+                Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+                None => number.parse().ok()?,
+            })?,
+            _ => return None,
+        });
+        meant.push_str(after);
+    }
+    Some(meant)
 }
 
 #[cfg(test)]

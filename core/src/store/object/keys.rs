@@ -27,9 +27,10 @@ impl Live {
             let Err(fault) = tries.run(async move { store.delete_stream(one).next().await.transpose() }).await else { return Ok(()) };
             let (sight, is_gone) = (tries.sight(), matches!(fault, Failure::Store(object_store::Error::NotFound { .. })));
             // One that an earlier try erased, its answer lost, is gone. Azure answers for each key within a 202: a 404 is of the whole batch,
-            // where the container is missing, say, or a server knows no batches.
+            // where the container is missing, say, or a server knows no batches. So it is with a request of S3's for several.
             let is_gone = match self.remote.service {
                 Service::Azure => is_gone && sight.status == 202,
+                _ if sight.of_several && sight.inside == 0 => false,
                 _ => sight.is_missing() || is_gone && !sight.foreign && !sight.credentials,
             };
             if is_gone {
@@ -102,7 +103,11 @@ impl Live {
                 let gone = match answer {
                     Ok(Some(key)) => key.to_string(),
                     Ok(None) => break,
-                    Err(Failure::Store(object_store::Error::NotFound { path, .. })) if !tries.sight().foreign => path,
+                    Err(Failure::Store(object_store::Error::NotFound { path, .. }))
+                        if !tries.sight().foreign && !tries.sight().of_several =>
+                    {
+                        path
+                    }
                     // The others go all the same: then less is left for the next try.
                     Err(fault) => {
                         let is_over = matches!(fault, Failure::Deadline);

@@ -1,6 +1,6 @@
 //! Pages of listings, before the crate reads them: what it would take for an empty page or the last one, and keys that it cannot read.
 
-use super::error_text::element;
+use super::error_text::{element, meant};
 use crate::error::ErrorKind;
 use object_store::path::Path;
 use std::ops::Range;
@@ -55,29 +55,6 @@ fn unreadable(page: &str) -> Vec<Range<usize>> {
     }
     gone.sort_unstable_by_key(|range| range.start);
     gone
-}
-
-/// What a text of XML means, if it is one.
-fn meant(text: &str) -> Option<String> {
-    let (first, rest) = text.split_once('&').unwrap_or((text, ""));
-    let mut meant = first.to_string();
-    for piece in rest.split('&').filter(|piece| !piece.is_empty()) {
-        let (entity, after) = piece.split_once(';')?;
-        meant.push(match (entity, entity.strip_prefix('#')) {
-            ("amp", _) => '&',
-            ("lt", _) => '<',
-            ("gt", _) => '>',
-            ("quot", _) => '"',
-            ("apos", _) => '\'',
-            (_, Some(number)) => char::from_u32(match number.strip_prefix(['x', 'X']) {
-                Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-                None => number.parse().ok()?,
-            })?,
-            _ => return None,
-        });
-        meant.push_str(after);
-    }
-    Some(meant)
 }
 
 /// Takes such entries out of a page.

@@ -64,6 +64,8 @@ pub(super) struct Sight {
     pub trouble: Trouble,
     /// The host and port that were asked, or those that the last redirection named.
     pub host: String,
+    /// The status is that of a request for several keys, and no answer of any of them.
+    pub of_several: bool,
     /// A service that gives out credentials was asked, not yet the store itself.
     pub credentials: bool,
     /// What says "missing" is a text that no service of objects sends, but a proxy before one does.

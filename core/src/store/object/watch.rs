@@ -4,7 +4,7 @@
 use super::bodies::{counted, cut, dated, is_all, measured, most_of, odd, read, tells_version, unread};
 use super::client::{Own, client};
 use super::date;
-use super::error_text::{element, error_inside, is_error, parts_of_batch};
+use super::error_text::{element, error_inside, is_error, key_not_asked_for, parts_of_batch};
 use super::listing;
 use super::sight::{SEEN, Sight, note, note_transport, purpose};
 use super::within;
@@ -170,6 +170,8 @@ struct Asked {
     list: bool,
     /// How many keys a batch of Azure's is to erase.
     batch: usize,
+    /// The keys that S3 is to erase by one request, as its body names them.
+    several: Option<String>,
     /// Host and port.
     host: String,
     /// Credentials are asked for, of a service that gives them out.
@@ -189,7 +191,9 @@ impl Asked {
         let list = has(&["list-type=2", "comp=list"]);
         let parts = if has(&["comp=batch"]) { request.body().as_bytes() } else { None };
         let batch = parts.map_or(0, |parts| parts_of_batch(&String::from_utf8_lossy(parts)).count());
-        Asked { get, head, range, page: uri.path().ends_with(".html"), list, batch, host, credentials: false, web: false }
+        let several = if method == "POST" && has(&["delete"]) { request.body().as_bytes() } else { None };
+        let several = several.map(|body| String::from_utf8_lossy(body).into_owned());
+        Asked { get, head, range, page: uri.path().ends_with(".html"), list, batch, several, host, credentials: false, web: false }
     }
 }
 
@@ -203,6 +207,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
             return;
         }
         *seen = Sight { status, host: asked.host.clone(), credentials: asked.credentials, ..Sight::default() };
+        seen.of_several = asked.several.is_some();
         seen.retry_after = text_of("retry-after").and_then(|value| date::wait(&value, text_of("date").as_deref()));
         seen.date = text_of("date").and_then(|value| date::seconds(&value));
         seen.region = text_of("x-amz-bucket-region");
@@ -220,7 +225,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
             return Err(odd("no length of the object"));
         }
         return match length {
-            _ if !asked.head => replied(response, asked.batch).await,
+            _ if !asked.head => replied(response, asked).await,
             Some(_) => Ok(response),
             None => Ok(unread(response, false)),
         };
@@ -291,7 +296,7 @@ async fn listed(response: HttpResponse) -> Result<HttpResponse, HttpError> {
 }
 
 /// An answer to what stores or erases, which is short. It begins before all is done, so that what went wrong may stand in it.
-async fn replied(response: HttpResponse, batch: usize) -> Result<HttpResponse, HttpError> {
+async fn replied(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
     let (bytes, all) = read(body, MOST_OF_REPLY).await?;
     if !all {
@@ -314,11 +319,15 @@ async fn replied(response: HttpResponse, batch: usize) -> Result<HttpResponse, H
             return Err(odd("an error"));
         }
     }
-    if batch > 0 {
+    // Of which the crate takes no key that it did not ask for.
+    if let Some(key) = asked.several.as_ref().and_then(|request| key_not_asked_for(request, &reply)) {
+        return Err(odd(format!("an error of the key {key:?}, which was not to be erased")));
+    }
+    if asked.batch > 0 {
         // The crate takes a key without an answer for erased, and one that it did not ask for for its own.
         let mut answered: Vec<_> = parts_of_batch(&reply).collect();
         answered.sort_unstable();
-        if !answered.into_iter().eq((0..batch).map(Some)) {
+        if !answered.into_iter().eq((0..asked.batch).map(Some)) {
             return Err(odd("answers that are not those to the keys of the request, each once"));
         }
     }

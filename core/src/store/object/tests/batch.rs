@@ -1,6 +1,7 @@
-//! Azure's answers to batches of keys to erase: each key has an answer of its own within one.
+//! Answers to batches of keys to erase. Azure's: each key has an answer of its own within one. S3's, from a server that has the bulk form: errors are
+//! told of each key.
 
-use super::{said, serve};
+use super::{KEYS, said, serve};
 use crate::error::ErrorKind;
 use crate::store::StorageExt;
 use crate::store::object::RemoteStore;
@@ -64,5 +65,40 @@ fn a_key_is_gone_only_where_its_own_answer_says_so() {
         *now.lock().unwrap() = answer.clone();
         let found = [store.erase("a/b").map(drop), store.erase_prefix("a/")];
         assert_eq!(found.each_ref().map(|found| found.as_ref().map(drop).map_err(|e| e.kind())), [expected; 2], "{answer}: {found:?}");
+    }
+}
+
+#[test]
+fn a_key_of_s3_is_gone_only_where_no_error_is_told_of_it_or_of_all() {
+    let now = Arc::new(Mutex::new(String::new()));
+    let told = now.clone();
+    let (port, _) = serve(move |head| {
+        let key = "<Contents><Key>a/b&amp;</Key><Size>1</Size><LastModified>2026-11-21T00:00:00Z</LastModified></Contents>";
+        match head.split(' ').next().unwrap_or_default() {
+            "post" => told.lock().unwrap().clone(),
+            "get" => said("200 OK", "", &format!("<ListBucketResult><IsTruncated>false</IsTruncated>{key}</ListBucketResult>")),
+            _ => said("200 OK", "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n", ""),
+        }
+    });
+    let store = super::store_at(port, &[KEYS, &[("disable_bulk_delete", "false"), ("retries", "0")]].concat());
+    let of = |key: &str, code: &str| {
+        let error = format!("<Error><Key>{key}</Key><Code>{code}</Code><Message>no</Message></Error>");
+        said("200 OK", "", &format!("<DeleteResult>{error}</DeleteResult>"))
+    };
+    let whole = |code: &str| said("404 none", "", &format!("<Error><Code>{code}</Code></Error>"));
+    for (answer, expected, says) in [
+        (said("200 OK", "", "<DeleteResult><Deleted><Key>a/b&amp;</Key></Deleted></DeleteResult>"), Ok(()), ""),
+        (of("a/b&amp;", "AccessDenied"), Err(ErrorKind::Permission), "AccessDenied"),
+        (of("/a/b&#38;\n", "AccessDenied"), Err(ErrorKind::Permission), "AccessDenied"),
+        (of("a/c&lt;", "AccessDenied"), Err(ErrorKind::Permission), "AccessDenied"),
+        (of("a/c&lt;", "SomethingElse"), Err(ErrorKind::Network), "SomethingElse"),
+        (whole("NoSuchBucket"), Err(ErrorKind::NotFound), "404 (NoSuchBucket)"),
+        (said("404 none", "", ""), Err(ErrorKind::NotFound), "404"),
+    ] {
+        *now.lock().unwrap() = answer.clone();
+        for found in [store.erase("a/b&").map(drop), store.erase_prefix("a/")] {
+            assert_eq!(found.as_ref().map(drop).map_err(|e| e.kind()), expected, "{answer}: {found:?}");
+            assert!(found.as_ref().map_or_else(|e| e.to_string().contains(says), |()| says.is_empty()), "{answer}: {found:?}");
+        }
     }
 }
