@@ -37,6 +37,10 @@ pub(super) struct Durability {
 struct Unsynced {
     /// Keys that are new since the last flush, with the file that was put.
     files: HashMap<String, FileId>,
+    /// Of these, those that each call takes away that is under way, by its number. It may fail: a flush syncs them, too.
+    going: HashMap<u64, HashMap<String, FileId>>,
+    /// How many such calls there were.
+    calls: u64,
     /// Folders whose names changed.
     folders: BTreeSet<String>,
     /// Keys and prefixes (which end in a slash, or are empty) that were erased since the last flush, and may hold durable values as the disk has it.
@@ -45,6 +49,27 @@ struct Unsynced {
     leaving: BTreeSet<String>,
     /// The first failed sync or close: something that was put may be lost.
     failure: Option<Error>,
+}
+
+/// What a call has taken out that takes keys away.
+pub(super) struct Going(u64);
+
+/// Takes out what is new of what a call takes away.
+fn take_out(unsynced: &mut Unsynced, goes: impl Fn(&str) -> bool) -> Going {
+    let (count, mut taken) = (unsynced.files.keys().filter(|key| goes(key)).count(), HashMap::new());
+    // Where there is no memory a flush finds out that they are gone.
+    if make_table_room(&mut taken, count).is_ok() {
+        taken.extend(unsynced.files.extract_if(|key, _| goes(key)));
+    }
+    keep_going(unsynced, taken)
+}
+
+fn keep_going(unsynced: &mut Unsynced, taken: HashMap<String, FileId>) -> Going {
+    unsynced.calls += 1;
+    if !taken.is_empty() {
+        unsynced.going.insert(unsynced.calls, taken);
+    }
+    Going(unsynced.calls)
 }
 
 impl Durability {
@@ -86,30 +111,31 @@ impl Durability {
         self.lock().files.remove(key);
     }
 
-    /// Keeps in mind that a key was erased, unless it was new.
-    pub(super) fn erased(&self, key: &str) {
+    /// Takes out a key that is about to be erased, if it is new.
+    pub(super) fn erasing_key(&self, key: &str) -> Option<Going> {
         let mut unsynced = self.lock();
-        if unsynced.files.remove(key).is_none() {
-            self.keep_erased(&mut unsynced, key);
-        }
+        let taken = unsynced.files.remove_entry(key)?;
+        Some(keep_going(&mut unsynced, HashMap::from([taken])))
     }
 
     /// Takes out what is new below a prefix that is about to be erased. What another thread puts there meanwhile is kept in mind, and synced first.
-    pub(super) fn erasing(&self, prefix: &str) -> HashMap<String, FileId> {
-        let (mut unsynced, mut taken) = (self.lock(), HashMap::new());
+    pub(super) fn erasing(&self, prefix: &str) -> Going {
+        let mut unsynced = self.lock();
         self.keep_erased(&mut unsynced, prefix);
-        let count = unsynced.files.keys().filter(|key| key.starts_with(prefix)).count();
-        // Where there is no memory a flush finds out that they are gone.
-        if make_table_room(&mut taken, count).is_ok() {
-            taken.extend(unsynced.files.extract_if(|key, _| key.starts_with(prefix)));
-        }
-        taken
+        take_out(&mut unsynced, |key| key.starts_with(prefix))
     }
 
-    /// Puts back what was taken out, and may not have been erased.
-    pub(super) fn not_erased(&self, taken: HashMap<String, FileId>) {
+    /// Takes out what is new in a folder that is about to be replaced; empty: all.
+    pub(super) fn replacing(&self, folder: &str) -> Going {
+        let is_below = |key: &str| folder.is_empty() || key.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        take_out(&mut self.lock(), is_below)
+    }
+
+    /// Forgets what was taken out, and is gone; else puts it back.
+    pub(super) fn gone(&self, going: Going, is_gone: bool) {
         let mut unsynced = self.lock();
-        for (key, id) in taken {
+        let taken = unsynced.going.remove(&going.0).unwrap_or_default();
+        for (key, id) in taken.into_iter().filter(|_| !is_gone) {
             unsynced.files.entry(key).or_insert(id);
         }
     }
@@ -144,12 +170,6 @@ impl Durability {
             !erased.is_empty() && (erased.contains("") || erased.contains(key) || by_prefix())
         };
         was_erased(&unsynced.erased) || was_erased(&unsynced.leaving)
-    }
-
-    /// Forgets the keys of a folder that was replaced; empty: all.
-    pub(super) fn forget_folder(&self, folder: &str) {
-        let is_below = |key: &String| folder.is_empty() || key.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-        self.lock().files.retain(|key, _| !is_below(key));
     }
 
     /// Makes room for the names that the keys of a prefix are about to get; where there is none, what is new is synced. While what is returned is kept no
@@ -242,6 +262,11 @@ impl Durability {
         let _one = self.lock_flush();
         let (files, folders) = {
             let mut unsynced = self.lock();
+            let Unsynced { files, going, .. } = &mut *unsynced;
+            make_table_room(files, going.values().map(HashMap::len).sum())?;
+            for (key, id) in going.values().flatten() {
+                files.entry(key.clone()).or_insert(*id);
+            }
             let erased = std::mem::take(&mut unsynced.erased);
             unsynced.leaving.extend(erased);
             (std::mem::take(&mut unsynced.files), std::mem::take(&mut unsynced.folders))

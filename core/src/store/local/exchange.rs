@@ -60,8 +60,14 @@ impl LocalStore {
             let _ = remove_tree(beside);
             return made.map(|_| false);
         };
-        // What is new there is forgotten before others are let in.
-        match made.map(|_| exchange(&old, &new).inspect(|()| self.durability.forget_folder(folder))) {
+        // What is new there is forgotten before others are let in, but for what they put into the new folder.
+        let replace = |_| {
+            let going = self.durability.replacing(folder);
+            let exchanged = exchange(&old, &new);
+            self.durability.gone(going, exchanged.is_ok());
+            exchanged
+        };
+        match made.map(replace) {
             Ok(Ok(())) => done(),
             Ok(Err(e)) => return remove_tree(beside).and_then(|()| cannot(e.error("replace the folder"))),
             Err(e) => {

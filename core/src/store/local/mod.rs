@@ -151,10 +151,19 @@ impl LocalStore {
     fn erase_one(&self, key: &str) -> Result<bool> {
         let path = KeyPath::of_key(key)?;
         let Some(root) = self.root()? else { return Ok(false) };
-        match os::unlink(root, path.as_c()) {
+        // What another thread puts there from now on is new.
+        let going = self.durability.erasing_key(key);
+        let done = os::unlink(root, path.as_c());
+        let was_new = going.is_some();
+        if let Some(going) = going {
+            self.durability.gone(going, done.is_ok());
+        }
+        match done {
             Ok(()) => {
                 self.known.note_put();
-                self.durability.erased(key);
+                if !was_new {
+                    self.durability.sync_first(key);
+                }
                 self.durability.names_changed(root, key, &Made::new())?;
                 Ok(true)
             }
@@ -181,13 +190,11 @@ impl LocalStore {
             return Ok(goes);
         };
         self.known.note_put();
-        let new = self.durability.erasing(prefix);
+        let going = self.durability.erasing(prefix);
         let erased = self.erase_folder(root, folder, fd.as_fd());
         // A flush by another thread may have begun while it was there.
         self.durability.sync_first(prefix);
-        if erased.is_err() {
-            self.durability.not_erased(new);
-        }
+        self.durability.gone(going, erased.is_ok());
         let changed = if folder.is_empty() { "." } else { folder };
         self.durability.names_changed(root, changed, &Made::new()).and(erased.map_err(|e| e.at_key(prefix)))
     }

@@ -1471,7 +1471,7 @@ fn erased_keys_are_remembered_until_a_flush_has_gone_well() {
     store.flush().unwrap();
     put(&store, "k", b"3").unwrap();
     // Of too many it is not known which they are.
-    (0..=MAX_UNSYNCED).for_each(|i| store.durability.erased(&format!("{i}")));
+    (0..=MAX_UNSYNCED).for_each(|i| store.durability.sync_first(&format!("{i}")));
     assert_eq!(syncs(|| put(&store, "new", b"1").unwrap()), 1);
     store.flush().unwrap();
     assert_eq!(syncs(|| put(&store, "new too", b"1").unwrap()), 0);
@@ -1532,6 +1532,55 @@ fn what_is_put_below_a_prefix_that_another_thread_erases_is_made_durable() {
     assert!(fault::with(&[fail(Call::Rename, libc::EBUSY), fail(Call::Unlink, libc::EIO)], || store.erase_prefix("a/")).0.is_err());
     assert!(value(&store, "a/k").is_some());
     assert_eq!(store.durability.unsynced(), 1, "what was not erased");
+}
+
+/// At whichever call it comes.
+#[test]
+fn what_another_thread_puts_while_a_key_is_erased_or_a_folder_replaced_stays_to_be_synced() {
+    type Take = fn(&LocalStore) -> Result<bool>;
+    let erase: Take = |store| store.erase("a/k");
+    let replace: Take = |store| store.replace_prefix("a/", &mut |new| new.put("other", &[b"3"], Condition::None), &mut || ());
+    // Where two names cannot be exchanged there are three renames.
+    let renames = [fault::Fault { times: usize::MAX, ..fail(Call::RenameNew, libc::ENOSYS) }];
+    for (take, call, fails, kept) in
+        [(erase, Call::Unlink, &[][..], 0), (replace, Call::Rename, &renames[..], 1), (replace, Call::RenameNew, &[], 0)]
+    {
+        let mut stays = 0;
+        for after in 0.. {
+            let (_folder, store) = Folder::with_store(SyncMode::Batch);
+            let store = Arc::new(store);
+            put(&store, "a/k", b"1").unwrap();
+            let (other, (tell, told)) = (store.clone(), channel());
+            let event = move || tell.send(syncs(|| drop(put(&other, "a/k", b"2")))).unwrap();
+            let (_, came) = fault::before(call, after, event, || fault::with(fails, || take(&store)));
+            if !came {
+                break;
+            }
+            let is_kept = told.recv().unwrap() + store.durability.unsynced() > 0;
+            let is_there = value(&store, "a/k").is_some_and(|value| value == b"2");
+            assert!(is_kept || !is_there, "{call:?} {after}");
+            stays += usize::from(is_there);
+        }
+        assert!(stays >= kept, "{call:?}: {stays}");
+    }
+}
+
+#[test]
+fn a_flush_makes_durable_what_another_thread_fails_to_erase() {
+    type Erase = fn(&LocalStore) -> Result<bool>;
+    let cases: [(Erase, Call); 2] =
+        [(|store| store.erase("a/k"), Call::Unlink), (|store| store.erase_prefix("a/").map(|()| true), Call::Rename)];
+    for (erase, call) in cases {
+        let (_folder, store) = Folder::with_store(SyncMode::Batch);
+        let store = Arc::new(store);
+        put(&store, "a/k", b"1").unwrap();
+        let (other, (tell, told)) = (store.clone(), channel());
+        let flush = move || tell.send(syncs(|| other.flush().unwrap())).unwrap();
+        let faults = [fail(Call::Rename, libc::EBUSY), fail(Call::Unlink, libc::EIO)];
+        let ((erased, _), came) = fault::before(call, 0, flush, || fault::with(&faults, || erase(&store)));
+        assert!(came && erased.is_err() && value(&store, "a/k").is_some());
+        assert_eq!(told.recv().unwrap(), 3, "the file, its folder and the one above");
+    }
 }
 
 #[test]
