@@ -144,8 +144,16 @@ static int endian_of(const oz_var *var) {
 int oz_inq_var_all(int ncid, int varid, char *name, nc_type *type, int *rank, int *dims, int *atts, int *shuffle, int *deflate, int *level,
     int *fletcher, int *contiguous, size_t *chunks, int *no_fill, void *fill, int *endian, unsigned *id, size_t *count, unsigned *parameters) {
     (void)id, (void)count, (void)parameters;
+    oz_group *group;
     oz_var *var;
-    int status = oz_find_var(ncid, varid, &var);
+    int status = oz_find_group(ncid, &group);
+    if (status) return status;
+    /* As netCDF-4 has it, also of the classic model: of a group there are the attributes, and nothing else is told. */
+    if (varid == NC_GLOBAL && (group->file->format == NC_FORMAT_NETCDF4 || group->file->format == NC_FORMAT_NETCDF4_CLASSIC)) {
+        if (atts) *atts = group->atts.count;
+        return NC_NOERR;
+    }
+    status = oz_find_var(ncid, varid, &var);
     if (status) return status;
     oz_give_name(name, var->name);
     if (type) *type = var->type;

@@ -252,6 +252,8 @@ static void own_attributes(void) {
             SHOW(nc_get_att_int(group, v, "_NCAR_id", &value));
             SHOW(nc_inq_varnatts(group, v, &atts));
             printf("%d, %d attributes\n", value, atts);
+            SHOW(nc_inq_var(group, v, NULL, NULL, NULL, NULL, &atts));
+            printf("%d attributes\n", atts);
             if (!again) SHOW(nc_del_att(group, v, "_nc"));
             if (!again) SHOW(nc_rename_att(group, v, "_nc_old", "_NC"));
         }
