@@ -60,14 +60,7 @@ impl LocalStore {
             let _ = remove_tree(beside);
             return made.map(|_| false);
         };
-        // What is new there is forgotten before others are let in, but for what they put into the new folder.
-        let replace = |_| {
-            let going = self.durability.replacing(folder);
-            let exchanged = exchange(&old, &new);
-            self.durability.gone(going, exchanged.is_ok());
-            exchanged
-        };
-        match made.map(replace) {
+        match made.map(|_| self.exchange_known(folder, &old, &new)) {
             Ok(Ok(())) => done(),
             Ok(Err(e)) => return remove_tree(beside).and_then(|()| cannot(e.error("replace the folder"))),
             Err(e) => {
@@ -83,6 +76,14 @@ impl LocalStore {
             sync_parent(&there)?;
         }
         remove_tree(beside).map(|()| true).map_err(|e| e.with_note(", what is left of the old one; the new one is in its place"))
+    }
+
+    /// Exchanges the folder and the new one. What is new in the old one is forgotten before others are let in, but for what they put into the new one.
+    fn exchange_known(&self, folder: &str, old: &std::ffi::CStr, new: &std::ffi::CStr) -> os::Os<()> {
+        let going = self.durability.replacing(folder);
+        let exchanged = exchange(old, new);
+        self.durability.gone(going, exchanged.is_ok());
+        exchanged
     }
 
     /// The folder that is replaced. What leads to the store may be a link; what leads to a folder in it is replaced itself.
