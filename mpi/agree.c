@@ -1,6 +1,7 @@
 /* One status and one message for all ranks: how collective calls begin and end. */
 #include "internal.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,13 @@ static uint64_t hash(const char *text) {
     uint64_t h = 14695981039346656037u;
     for (; *text; text++) h = (h ^ (unsigned char)*text) * 1099511628211u;
     return h;
+}
+
+const char *om_cut(const char *text, size_t most, om_text *room) {
+    if (text == NULL) return "NULL";
+    if (strlen(text) <= most) return text;
+    snprintf(room->text, sizeof room->text, "%.*s... (%016" PRIx64 ")", (int)most, text, hash(text));
+    return room->text;
 }
 
 ozarr_status om_spread(ozarr_mpi *m, om_failure *f, int root) {

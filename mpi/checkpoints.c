@@ -9,7 +9,7 @@ ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *location, cons
     ozarr_status status = out == NULL || location == NULL || name == NULL
                               ? om_error(OZARR_ERR_NULL, "%s is NULL", location == NULL ? "location" : name == NULL ? "name" : "out") : OZARR_OK;
     if (out != NULL) *out = NULL;
-    snprintf(call, sizeof call, "ozarr_mpi_checkpoint_begin of %.500s in %.500s", name ? name : "NULL", location ? location : "NULL");
+    snprintf(call, sizeof call, "ozarr_mpi_checkpoint_begin of %s in %s", OM_CUT(name, 500), OM_CUT(location, 500));
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
     if (m->rank == 0) {
@@ -22,7 +22,7 @@ ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *location, cons
 /* Begins the end of a checkpoint. */
 static ozarr_status enter_end(ozarr_mpi *m, ozarr_group *group, const char *function) {
     char call[OM_MESSAGE];
-    snprintf(call, sizeof call, "%s of \"%.1000s\"", function, om_name(m, group));
+    snprintf(call, sizeof call, "%s of \"%s\"", function, OM_CUT(om_name(m, group), 1000));
     const ozarr_status status = om_enter(m, om_check_known(m, group, "group"), NULL, call);
     if (status == OZARR_OK) om_drop(m, group);
     return status;
@@ -63,7 +63,7 @@ ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char *location, oza
     char call[OM_MESSAGE];
     ozarr_status status = out == NULL || location == NULL ? om_error(OZARR_ERR_NULL, "%s is NULL", location == NULL ? "location" : "out") : OZARR_OK;
     if (out != NULL) *out = NULL;
-    snprintf(call, sizeof call, "ozarr_mpi_checkpoint_latest in %.500s", location ? location : "NULL");
+    snprintf(call, sizeof call, "ozarr_mpi_checkpoint_latest in %s", OM_CUT(location, 500));
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
     if (m->rank == 0) {

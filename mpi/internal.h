@@ -92,6 +92,15 @@ typedef struct om_compared {
 
 #define OM_ANY INT64_MAX
 
+/* Room for a text in the description of a call. */
+typedef struct om_text {
+    char text[1040];
+} om_text;
+
+/* A text for the description of a call: one of more than `most` (up to 1000) bytes is cut, and has a number behind it that all of them make. */
+const char *om_cut(const char *text, size_t most, om_text *room);
+#define OM_CUT(text, most) om_cut(text, most, &(om_text){""})
+
 /* Begins a collective call. `status` is what this rank found wrong with its arguments; `call` describes the call with all arguments that
  * have to be the same on all ranks. The status is the same on all ranks. If it is not OZARR_OK the call has ended. */
 ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2], const char *call);

@@ -43,7 +43,7 @@ ozarr_status ozarr_mpi_array_create(ozarr_mpi *m, const char *location, ozarr_ty
     if (status == OZARR_OK && rank > 0) status = not_null(shape, "shape");
     if (status == OZARR_OK && (rank < 0 || rank > PLAN_MAX_RANK))
         status = om_error(OZARR_ERR_RANK, "rank is %d, expected 0 to %d", (int)rank, PLAN_MAX_RANK);
-    snprintf(call, sizeof call, "ozarr_mpi_array_create of %.500s, type %d, mode %d, shape ", location ? location : "NULL", (int)type, (int)mode);
+    snprintf(call, sizeof call, "ozarr_mpi_array_create of %s, type %d, mode %d, shape ", OM_CUT(location, 500), (int)type, (int)mode);
     add_numbers(call, status == OZARR_OK ? shape : NULL, rank);
     strncat(call, ", chunks ", sizeof call - strlen(call) - 1);
     add_numbers(call, status == OZARR_OK ? chunks : NULL, rank);
@@ -61,7 +61,7 @@ ozarr_status ozarr_mpi_array_create_ex(ozarr_mpi *m, const char *location, const
     ozarr_status status = not_null(out, "out");
     if (out != NULL) *out = NULL;
     if (status == OZARR_OK) status = not_null(location, "location");
-    snprintf(call, sizeof call, "ozarr_mpi_array_create_ex of %.500s, mode %d", location ? location : "NULL", (int)mode);
+    snprintf(call, sizeof call, "ozarr_mpi_array_create_ex of %s, mode %d", OM_CUT(location, 500), (int)mode);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
     finish_writes(m);
@@ -78,7 +78,7 @@ static ozarr_status enter_open(ozarr_mpi *m, const char *function, const char *l
     if (status == OZARR_OK) status = not_null(mode, "mode");
     if (status == OZARR_OK && strcmp(mode, "r") != 0 && strcmp(mode, "r+") != 0)
         status = om_error(OZARR_ERR_ARGUMENT, "mode is \"%.20s\", expected \"r\" or \"r+\"", mode);
-    snprintf(call, sizeof call, "%s of %.500s, mode %.20s", function, location ? location : "NULL", mode ? mode : "NULL");
+    snprintf(call, sizeof call, "%s of %s, mode %.20s", function, OM_CUT(location, 500), mode ? mode : "NULL");
     return om_enter(m, status, NULL, call);
 }
 
@@ -105,7 +105,7 @@ ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_cr
     ozarr_status status = not_null(out, "out");
     if (out != NULL) *out = NULL;
     if (status == OZARR_OK) status = not_null(location, "location");
-    snprintf(call, sizeof call, "ozarr_mpi_group_create of %.500s, mode %d", location ? location : "NULL", (int)mode);
+    snprintf(call, sizeof call, "ozarr_mpi_group_create of %s, mode %d", OM_CUT(location, 500), (int)mode);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
     finish_writes(m);
@@ -121,7 +121,7 @@ static ozarr_status enter_below(ozarr_mpi *m, const char *function, const ozarr_
     ozarr_status status = om_check_known(m, group, "group");
     if (status == OZARR_OK) status = not_null(path, "path");
     if (status == OZARR_OK) status = not_null(out, "out");
-    snprintf(call, sizeof call, "%s of %.500s below \"%.1000s\", mode %d%.300s", function, path ? path : "NULL", om_name(m, group), mode, more);
+    snprintf(call, sizeof call, "%s of %s below \"%s\", mode %d%.300s", function, OM_CUT(path, 500), OM_CUT(om_name(m, group), 1000), mode, more);
     return om_enter(m, status, NULL, call);
 }
 
@@ -181,7 +181,7 @@ ozarr_status ozarr_mpi_group_open_array(ozarr_mpi *m, const ozarr_group *group, 
 static ozarr_status enter_change(ozarr_mpi *m, const char *what, const void *handle, ozarr_status status) {
     char call[2 * OM_MESSAGE];
     if (status == OZARR_OK) status = om_check_known(m, handle, "node");
-    snprintf(call, sizeof call, "%s of \"%.1000s\"", what, om_name(m, handle));
+    snprintf(call, sizeof call, "%s of \"%s\"", what, OM_CUT(om_name(m, handle), 1000));
     return om_enter(m, status, NULL, call);
 }
 
@@ -206,7 +206,7 @@ static ozarr_status enter_attr(ozarr_mpi *m, ozarr_status status, const void *ha
     char call[OM_MESSAGE];
     if (status == OZARR_OK) status = not_null(name, "name");
     if (status == OZARR_OK) status = not_null(json, "json");
-    snprintf(call, sizeof call, "setting attribute %.200s to %.1000s", name ? name : "NULL", json ? json : "NULL");
+    snprintf(call, sizeof call, "setting attribute %s to %s", OM_CUT(name, 200), OM_CUT(json, 1000));
     return enter_change(m, call, handle, status);
 }
 
@@ -336,7 +336,7 @@ static ozarr_status close_node(ozarr_mpi *m, const char *what, ozarr_array *arra
     char call[OM_MESSAGE];
     ozarr_status status = om_check_known(m, handle, what);
     if (status == OZARR_OK && array != NULL) status = om_check_no_requests(m, array);
-    snprintf(call, sizeof call, "ozarr_mpi_%s_close of \"%.1000s\" with %" PRId64 " requests let go of", what, om_name(m, handle),
+    snprintf(call, sizeof call, "ozarr_mpi_%s_close of \"%s\" with %" PRId64 " requests let go of", what, OM_CUT(om_name(m, handle), 1000),
              status == OZARR_OK ? m->let_go : 0);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;

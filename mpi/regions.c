@@ -127,7 +127,7 @@ static void describe(const ozarr_mpi *m, const arguments *a, char text[OM_MESSAG
     /* What was not opened here is known by its path. */
     const char *name = om_name(m, a->array);
     if (name[0] == 0 && ozarr_node_path(ozarr_array_node(a->array), path, sizeof path, NULL) == OZARR_OK) name = path;
-    at = (size_t)snprintf(text, OM_MESSAGE, "a collective %s of \"%.1000s\" of shape [", a->write ? "write" : "read", name);
+    at = (size_t)snprintf(text, OM_MESSAGE, "a collective %s of \"%s\" of shape [", a->write ? "write" : "read", OM_CUT(name, 1000));
     for (int d = 0; d < rank && at < OM_MESSAGE; d++)
         at += (size_t)snprintf(text + at, OM_MESSAGE - at, "%s%" PRId64, d ? ", " : "", shape[d]);
     for (int d = 0; d < rank && at < OM_MESSAGE; d++)

@@ -117,7 +117,7 @@ static ozarr_status check_series(const ozarr_mpi *m, const ozarr_mpi_series *s) 
 
 /* A call in words: what is done, and to which series. */
 static void describe(const ozarr_mpi_series *s, const char *what, char call[OM_MESSAGE]) {
-    if (om_valid(s, "ozarr_mpi_series") == OZARR_OK) snprintf(call, OM_MESSAGE, "%.600s, %.700s along %.500s", what, s->location, s->dimension);
+    if (om_valid(s, "ozarr_mpi_series") == OZARR_OK) snprintf(call, OM_MESSAGE, "%.600s, %s along %s", what, OM_CUT(s->location, 700), OM_CUT(s->dimension, 500));
     else snprintf(call, OM_MESSAGE, "%.600s, no series", what);
 }
 
@@ -156,7 +156,7 @@ static bool is_kept(const ozarr_mpi_series *s, const variable *v) { return v->la
  * the fill value. Collective. */
 static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char *name, ozarr_status status, variable **v) {
     char what[600], call[OM_MESSAGE];
-    snprintf(what, sizeof what, "ozarr_mpi_series_put of %.500s", name ? name : "NULL");
+    snprintf(what, sizeof what, "ozarr_mpi_series_put of %s", OM_CUT(name, 500));
     describe(s, what, call);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;

@@ -212,8 +212,8 @@ ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const cha
         status = om_error(OZARR_ERR_ARGUMENT, "publish_every is %" PRId64 ", expected 0 or more", publish_every);
     if (out != NULL) *out = NULL;
     ozarr_mpi_series *s = new_series(location, dimension, publish_every, memory, &status);
-    snprintf(call, sizeof call, "ozarr_mpi_series_open of %.500s along %.500s, keep %" PRId64 ", publish_every %" PRId64 ", memory %zu",
-             location ? location : "NULL", dimension ? dimension : "NULL", keep, publish_every, memory);
+    snprintf(call, sizeof call, "ozarr_mpi_series_open of %s along %s, keep %" PRId64 ", publish_every %" PRId64 ", memory %zu",
+             OM_CUT(location, 500), OM_CUT(dimension, 500), keep, publish_every, memory);
     status = om_enter(m, status, NULL, call);
     if (status == OZARR_OK) {
         /* Writes that were not waited for are done before steps are cut off: later they would show in those that come again. Their waits tell what

@@ -66,6 +66,20 @@ static void differences(void) {
     ERR(OZARR_ERR_ARGUMENT, "other.zarr",
         rank == 1 ? ozarr_mpi_array_open(m, "other.zarr", "r", &a) : ozarr_mpi_array_create(m, "d.zarr", OZARR_INT8, 0, NULL, NULL, 0, &a));
     a = array_of("type.zarr");
+    /* What is told of a long text is its beginning; all of it is compared. */
+    char text[1502] = "\"";
+    memset(text + 1, 'x', sizeof text - 3);
+    text[1500] = '"';
+    OK(ozarr_mpi_array_set_attr(m, a, "long", text));
+    text[1499] = rank == 1 ? 'a' : 'b';
+    ERR(OZARR_ERR_ARGUMENT, "rank 1: the call is", ozarr_mpi_array_set_attr(m, a, "long", text));
+    ERR(OZARR_ERR_ARGUMENT, "rank 1: the call is", ozarr_mpi_array_set_attr(m, a, text, "1"));
+    ozarr_array *none = NULL;
+    ozarr_group *group = NULL;
+    ERR(OZARR_ERR_ARGUMENT, "rank 1: the call is", ozarr_mpi_array_open(m, text, "r", &none));
+    ERR(OZARR_ERR_ARGUMENT, "rank 1: the call is", ozarr_mpi_group_create(m, text, OZARR_CREATE_NEW, &group));
+    ERR(OZARR_ERR_ARGUMENT, "rank 1: the call is", ozarr_mpi_checkpoint_begin(m, "states.zarr", text, &group));
+    ERR(OZARR_ERR_ARGUMENT, "rank 1: the call is", ozarr_mpi_checkpoint_latest(m, text, &group));
     int64_t start[2], count[2];
     double u[256] = {0};
     rows(start, count);
