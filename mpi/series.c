@@ -117,8 +117,10 @@ static ozarr_status check_series(const ozarr_mpi *m, const ozarr_mpi_series *s) 
 
 /* A call in words: what is done, and to which series. */
 static void describe(const ozarr_mpi_series *s, const char *what, char call[OM_MESSAGE]) {
-    if (om_valid(s, "ozarr_mpi_series") == OZARR_OK) snprintf(call, OM_MESSAGE, "%.600s, %s along %s", what, OM_CUT(s->location, 700), OM_CUT(s->dimension, 500));
-    else snprintf(call, OM_MESSAGE, "%.600s, no series", what);
+    if (om_valid(s, "ozarr_mpi_series") == OZARR_OK)
+        snprintf(call, OM_MESSAGE, "%.600s, %s along %s", what, OM_CUT(s->location, 700), OM_CUT(s->dimension, 500));
+    else
+        snprintf(call, OM_MESSAGE, "%.600s, no series", what);
 }
 
 /* Lets the coordinate's value of step `at` wait, in the coordinate's type. */
