@@ -2,7 +2,8 @@
 
 """
 The attributes of an array or a group, as `z.attrs`: a dictionary whose values are numbers, texts, `Bool`, `nothing`, vectors and
-dictionaries. What is set is stored at once.
+dictionaries. What is set is stored at once. `_FillValue` of a floating-point array is the number, which xarray stores as text; as a whole dictionary the
+attributes are as they are stored, so that a copy of them is the same.
 """
 struct Attributes{H<:Node} <: AbstractDict{String,Any}
     node::H
@@ -17,7 +18,12 @@ end
 
 Base.getindex(a::Attributes, name::AbstractString) = haskey(a, name) ? _value(a, name) : throw(KeyError(name))
 Base.get(a::Attributes, name::AbstractString, default) = haskey(a, name) ? _value(a, name) : default
-_value(a, name) = json_parse(_text((buf, cap, len) -> ozarr_attr_get_json(a.node, name, buf, cap, len)))
+function _value(a, name)
+    value = json_parse(_text((buf, cap, len) -> ozarr_attr_get_json(a.node, name, buf, cap, len)))
+    number = Ref{Float64}(0)
+    is_number = value isa AbstractString && name == "_FillValue" && ozarr_attr_get_double(a.node, name, number) == OZARR_OK
+    return is_number ? number[] : value
+end
 
 Base.setindex!(a::Attributes, value, name::AbstractString) = (_check(_set_attribute(a.node, name, value)); a)
 

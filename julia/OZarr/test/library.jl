@@ -175,6 +175,14 @@ end
     z.attrs["stored"] = "at once, as before"
     @test OZarr.refresh!(z).attrs["stored"] == "at once, as before"
     @test OZarr.refresh!(z).attrs["valid_range"] == [0.1, 2] && z.attrs["many"] == ["a", "b"] && z.attrs["yes"] === true
+    m = OZarr.memory()
+    x = OZarr.create(m, "x", Float32, 2; attributes = Dict("_FillValue" => "AAAAAAAAIsA=", "other" => "AAAAAAAAIsA="))
+    @test x.attrs["_FillValue"] === -9.0 && get(x.attrs, "_FillValue", 0) === -9.0 && x.attrs["other"] == "AAAAAAAAIsA="
+    y = OZarr.create(m, "y", Float32, 2; attributes = Dict(x.attrs))
+    @test Dict(y.attrs) == Dict(x.attrs) && y.attrs["_FillValue"] === -9.0
+    y.attrs["_FillValue"] = NaN
+    @test isnan(y.attrs["_FillValue"]) && Dict(y.attrs)["_FillValue"] == "AAAAAAAA+H8="
+    @test OZarr.create(m, "z", Int32, 2; attributes = Dict("_FillValue" => "AAAAAAAAIsA=")).attrs["_FillValue"] == "AAAAAAAAIsA="
     z[:] = [1, 2]
     @test OZarr.info(z).chunks == 1 && OZarr.explain(z).chunks == 1 && OZarr.explain(z, 1:1; write = true).partial_chunks == 1
 end
