@@ -164,6 +164,8 @@ static int create(oz_file *file, int cmode) {
 }
 
 static int open_at(const char *path, int mode, int ncid, bool make, oz_comm_kind kind, const void *comm) {
+    /* What the program changes is to be in its memory alone. */
+    if (!make && mode & NC_DISKLESS && mode & NC_WRITE && !(mode & NC_PERSIST)) return NC_EDISKLESS;
     char *location = location_of(path);
     oz_file *file = location ? oz_file_new(ncid, location, mode) : NULL;
     free(location);

@@ -113,7 +113,7 @@ static int to_table(const char *path, int mode, bool open, int *id) {
     int kept = mode & (NC_WRITE | NC_NOCLOBBER | NC_NETCDF4 | NC_CLASSIC_MODEL | NC_64BIT_OFFSET | NC_64BIT_DATA | NC_SHARE);
     if (!open) kept |= default_flags(kept);
     oz_set_pending(path, open);
-    oz_set_pending_mode(kept);
+    oz_set_pending_mode(kept | (mode & (NC_DISKLESS | NC_PERSIST)));
     status = create(copy, (kept & ~(open ? NC_NOCLOBBER | NC_64BIT_OFFSET | NC_64BIT_DATA : NC_64BIT_OFFSET | NC_64BIT_DATA)) | NC_UDF0 | NC_NETCDF4, 0, NULL, id);
     oz_set_pending(NULL, false);
     free(copy);

@@ -765,6 +765,23 @@ def errors(build):
     check("nc_abort in another working directory", out == "0 None 0\n" and not (build / "aborted.zarr").exists(), (code, out, err[-500:]))
 
 
+def in_memory(build):
+    """A file that is opened to be changed in memory alone is not changed in the store: that is refused, unless the changes are to be kept."""
+    program = """
+import ctypes, sys
+nc, id, values = ctypes.CDLL(None), ctypes.c_int(), (ctypes.c_int * 4)(9, 9, 9, 9)
+status = nc.nc_open(sys.argv[1].encode(), int(sys.argv[2]), ctypes.byref(id))
+print(status or (nc.nc_put_var_int(id, 0, values), nc.nc_close(id)))
+"""
+    write, diskless, persist = 0x1, 0x8, 0x4000
+    cases = (diskless, "(-37, 0)", 1), (diskless | write, "-129", 1), (diskless | write | persist, "(0, 0)", 9)
+    zarr.create_group(build / "in_memory.zarr").create_array("v", data=np.ones(4, "i4"), dimension_names=("x",))
+    for mode, said, value in cases:
+        code, out, err = run([sys.executable, "-c", program, "in_memory.zarr", str(mode)], build, **with_netcdf())
+        found = zarr.open_group(build / "in_memory.zarr", mode="r")["v"][0]
+        check(f"a program opens a file with the mode {mode}", out == f"{said}\n" and found == value, (code, out, err[-500:], found))
+
+
 class Server(http.server.SimpleHTTPRequestHandler):
     """A web server, whose folder `bucket` is one of S3 that does not exist."""
 
@@ -1922,6 +1939,7 @@ def main():
     alone(build, given.prefix.resolve())
     preloaded(build, given.prefix.resolve())
     errors(build)
+    in_memory(build)
     told_of_servers(build)
     calls(build)
     late_text(build)
