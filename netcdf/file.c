@@ -62,7 +62,9 @@ static int clear_place(const char *location, int cmode, ozarr_store *store) {
     bool is_url = strstr(location, "://") != NULL;
     if (!is_url && stat(location, &status)) return errno == ENOENT || errno == ENOTDIR ? NC_NOERR : errno;
     if (!is_url && !S_ISDIR(status.st_mode)) {
-        if (cmode & NC_NOCLOBBER) return NC_EEXIST;
+        /* A device, as /dev/null, or a pipe is no file that could be made anew. */
+        if (!S_ISREG(status.st_mode)) oz_log("%s is no file", location);
+        if (cmode & NC_NOCLOBBER || !S_ISREG(status.st_mode)) return NC_EEXIST;
         return unlink(location) ? errno : NC_NOERR;
     }
     const ozarr_status found = ozarr_store_node_kind(store, "", &kind);

@@ -782,6 +782,15 @@ print(status or (nc.nc_put_var_int(id, 0, values), nc.nc_close(id)))
         check(f"a program opens a file with the mode {mode}", out == f"{said}\n" and found == value, (code, out, err[-500:], found))
 
 
+def in_the_way(build):
+    """What is no file and no folder is not removed to make a file by its name."""
+    program = "import ctypes, sys; nc, id = ctypes.CDLL(None), ctypes.c_int(); print([nc.nc_create(p.encode(), 0x1000, ctypes.byref(id)) for p in sys.argv[1:]])"
+    for name in "pipe.zarr", "pipe.nc":
+        os.mkfifo(build / name)
+    code, out, err = run([sys.executable, "-c", program, "pipe.zarr", "pipe.nc"], build, **with_netcdf(), OZARR_NETCDF="always")
+    check("nc_create by the name of a pipe", out == "[-35, -35]\n" and all((build / n).is_fifo() for n in ("pipe.zarr", "pipe.nc")), (code, out, err[-500:]))
+
+
 class Server(http.server.SimpleHTTPRequestHandler):
     """A web server, whose folder `bucket` is one of S3 that does not exist."""
 
@@ -1940,6 +1949,7 @@ def main():
     preloaded(build, given.prefix.resolve())
     errors(build)
     in_memory(build)
+    in_the_way(build)
     told_of_servers(build)
     calls(build)
     late_text(build)
