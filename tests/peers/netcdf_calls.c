@@ -2312,6 +2312,47 @@ static void cancelled_threads(void) {
     }
 }
 
+/* Defines types in a file, which differ a bit where asked for; `types` are their IDs. */
+static void define_types(int id, bool differ, nc_type *types) {
+    const signed char one = 1, two = 2, three = 3;
+    const int shape[] = {2, 3};
+    nc_def_enum(id, NC_BYTE, "word", &types[0]), nc_insert_enum(id, types[0], "one", &one), nc_insert_enum(id, types[0], "two", differ ? &three : &two);
+    nc_def_opaque(id, differ ? 6 : 5, "bytes", &types[1]);
+    nc_def_vlen(id, "list", differ ? NC_FLOAT : NC_INT, &types[2]);
+    nc_def_compound(id, 32, "inner", &types[3]), nc_insert_compound(id, types[3], differ ? "b" : "a", 0, NC_DOUBLE), nc_insert_array_compound(id, types[3], "m", 8, NC_INT, 2, shape);
+    nc_def_compound(id, 40, "outer", &types[4]), nc_insert_compound(id, types[4], "inner", 0, types[3]), nc_insert_compound(id, types[4], "n", 32, NC_INT);
+}
+
+/* Types of this file and of one of HDF5. */
+static void types_of_two_files(void) {
+    char hdf5[4096];
+    nc_type ours[5], theirs[5], others[5];
+    int other;
+    snprintf(hdf5, sizeof hdf5, "%s_other", path);
+    create(NC_NETCDF4);
+    SHOW(nc_create(hdf5, NC_NETCDF4, &other));
+    define_types(file, false, ours), define_types(other, false, theirs);
+    int group, equal;
+    SHOW(nc_def_grp(other, "g", &group));
+    define_types(group, true, others);
+    SHOW(nc_sync(file)), SHOW(nc_sync(other));
+    for (int a = 0; a < 5; a++)
+        for (int b = 0; b < 5; b++) {
+            SHOW((equal = -1, nc_inq_type_equal(file, ours[a], other, theirs[b], &equal)));
+            printf("%d %d: %d\n", a, b, equal);
+            SHOW((equal = -1, nc_inq_type_equal(group, others[b], file, ours[a], &equal)));
+            printf("%d %d: %d\n", a, b, equal);
+        }
+    SHOW((equal = -1, nc_inq_type_equal(other, NC_INT, file, NC_INT, &equal)));
+    SHOW((equal = -1, nc_inq_type_equal(other, NC_INT, file, ours[0], &equal)));
+    printf("%d\n", equal);
+    SHOW(nc_inq_type_equal(other, theirs[0], file, 4711, &equal));
+    SHOW(nc_inq_type_equal(file, ours[0], other, 4711, &equal));
+    SHOW(nc_inq_type_equal(file, NC_NAT, other, NC_INT, &equal));
+    SHOW(nc_inq_type_equal(file, ours[0], other, theirs[0], NULL));
+    SHOW(nc_close(other)), SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -2321,7 +2362,7 @@ static const struct {
     {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"refused_renaming", refused_renaming}, {"renaming_among_definitions", renaming_among_definitions}, {"renaming_before_abortion", renaming_before_abortion}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
     {"shuffled_levels", shuffled_levels}, {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions}, {"dimensions_of_others", dimensions_of_others},
-    {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
+    {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"types_of_two_files", types_of_two_files}, {"padded_types", padded_types}, {"types_without_members", types_without_members}, {"types_in_circles", types_in_circles}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
     {"late_fill_values_beyond_json", late_fill_values_beyond_json}, {"late_fill_values_beyond_json_classic", late_fill_values_beyond_json_classic},
     {"late_fill_values_of_text", late_fill_values_of_text}, {"late_fill_values_of_text_classic", late_fill_values_of_text_classic},
     {"late_fill_values_beside_another_file", late_fill_values_beside_another_file},
