@@ -15,10 +15,21 @@ typedef int open_fn(const char *, int, size_t *, int *);
 typedef int parallel_fn(const char *, int, void *, void *, int *);
 typedef int fortran_fn(const char *, int, int, int, int *);
 
+/* Whether a part of a name is as files of netCDF end: `run.zarr.nc` is what becomes of `run.zarr` in another format. */
+static bool is_of_netcdf(const char *part) {
+    static const char *const ends[] = {".nc", ".nc4", ".cdf"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t len = strlen(ends[i]);
+        is = is || (strncmp(part, ends[i], len) == 0 && (!part[len] || strchr("/.#?", part[len])));
+    }
+    return is;
+}
+
 /* Whether a name has a component that ends in `.zarr`, also before what programs add for their temporary files. */
 static bool has_zarr_name(const char *path) {
     for (const char *place = strstr(path, ".zarr"); place; place = strstr(place + 1, ".zarr"))
-        if (place != path && (!place[5] || strchr("/.#?", place[5]))) return true;
+        if (place != path && (!place[5] || strchr("/.#?", place[5])) && !is_of_netcdf(place + 5)) return true;
     return false;
 }
 

@@ -791,6 +791,16 @@ def in_the_way(build):
     check("nc_create by the name of a pipe", out == "[-35, -35]\n" and all((build / n).is_fifo() for n in ("pipe.zarr", "pipe.nc")), (code, out, err[-500:]))
 
 
+def named_after(build):
+    """What is made of a store and has its name with the end of netCDF's files is such a file, also by the name that a program has for it meanwhile."""
+    program = "import ctypes, sys; nc, id = ctypes.CDLL(None), ctypes.c_int(); print([nc.nc_create(p.encode(), 0x1000, ctypes.byref(id)) or nc.nc_close(id) for p in sys.argv[1:]])"
+    files = "named.zarr.nc", "named.zarr.nc4", "named.zarr.cdf", "named.zarr.nc.pid1.ncks.tmp"
+    stores = "named.zarr", "named.zarr.pid1.ncks.tmp", "named.zarr.ncx", "named.nc.zarr"
+    code, out, err = run([sys.executable, "-c", program, *files, *stores], build, **with_netcdf())
+    right = all((build / f).is_file() for f in files) and all((build / s).is_dir() for s in stores)
+    check("files and stores by their names", right and set(out) <= set("[0, ]\n"), (code, out, err[-500:]))
+
+
 class Server(http.server.SimpleHTTPRequestHandler):
     """A web server, whose folder `bucket` is one of S3 that does not exist."""
 
@@ -1950,6 +1960,7 @@ def main():
     errors(build)
     in_memory(build)
     in_the_way(build)
+    named_after(build)
     told_of_servers(build)
     calls(build)
     late_text(build)
