@@ -656,6 +656,24 @@ call("dataset_close", ds)
 """
 
 
+def long_names(build):
+    """An attribute whose name is longer than netCDF has room for is left out, and stays in the store when another one changes."""
+    warnings.simplefilter("ignore")
+    for version in 2, 3:
+        for consolidated in False, True:
+            store, name = f"long_names{version}{consolidated}.zarr", "long" * 75
+            group = zarr.create_group(build / store, zarr_format=version, attributes={name: 1, "a": 2})
+            group.create_array("v", data=np.ones(4, "i4"), attributes={name: 3, "b": 4})
+            if consolidated:
+                zarr.consolidate_metadata(build / store)
+            code, out, err = run(["ncdump", "-h", store], build, **PRELOAD)
+            check(f"ncdump {store}", code == 0 and ":a = 2" in out and "v:b = 4" in out and "long" not in out.replace(store[:-5], ""), (code, out, err))
+            session(build, store, 1, *(f'assert nc.nc_put_att_text(id, {var}, b"new", 1, b"t") == 0' for var in ("-1", 'var(b"v")')))
+            group = zarr.open_group(build / store, mode="r", use_consolidated=False)
+            kept = group.attrs[name], group.attrs["new"], group["v"].attrs[name], group["v"].attrs["new"]
+            check(f"long names stay in {store}", kept == (1, "t", 3, "t"), kept)
+
+
 def continued(build, prefix):
     """A program of netCDF adds records to the dataset of a program of ozarr: its time axis may grow where it is the first dimension of all variables."""
     library = next(path for path in prefix.glob("lib*/libozarr.so"))
@@ -1950,6 +1968,7 @@ def main():
     unlisted(build)
     hostile(build)
     theirs(build)
+    long_names(build)
     continued(build, given.prefix.resolve())
     their_names(build)
     deep_attributes(build)
