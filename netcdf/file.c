@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <ozarr_advanced.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,31 @@ void oz_set_pending_ranks(int kind, const void *comm) {
     pending.comm = comm;
 }
 
+/* Takes the slashes at its end away from a path. */
+static void trim(char *path) {
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') path[--len] = 0;
+}
+
+/* Follows a link to what is not there yet: a file is made there, as netCDF makes it. Frees the path that is given. */
+static char *behind_links(char *path) {
+    enum { MOST = 40 };
+    char target[PATH_MAX];
+    struct stat is;
+    for (int links = 0; path && links < MOST && !strstr(path, "://") && stat(path, &is) && errno == ENOENT; links++) {
+        ssize_t len = readlink(path, target, sizeof target - 1);
+        if (len < 1) break;
+        target[len] = 0;
+        const char *last = *target == '/' ? NULL : strrchr(path, '/');
+        char *next = NULL;
+        if (asprintf(&next, "%.*s%s", last ? (int)(last - path + 1) : 0, path, target) < 0) next = NULL;
+        free(path);
+        path = next;
+        if (path) trim(path);
+    }
+    return path;
+}
+
 /* The store's location: without the scheme of files, netCDF's fragment, and the document by which netCDF-C tells the format. Only a URL has a
  * fragment: in a plain name a `#` is a letter like others, and without what is behind it the name would be that of another file. */
 static char *location_of(const char *path) {
@@ -50,9 +76,8 @@ static char *location_of(const char *path) {
         size_t len = strlen(location), size = strlen(documents[i]);
         if (len > size && strcmp(location + len - size, documents[i]) == 0) location[len - size] = 0;
     }
-    size_t len = strlen(location);
-    while (len > 1 && location[len - 1] == '/') location[--len] = 0;
-    return location;
+    trim(location);
+    return behind_links(location);
 }
 
 /* Makes room for a new hierarchy. Only Zarr and files go; another folder with anything in it stays. */

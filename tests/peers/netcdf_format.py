@@ -6,7 +6,7 @@ what ncdump says of both results is to be the same.
 
 LIBRARY is one that was built with the sanitizers of addresses and of undefined behaviour: any word of them is a failure.
 """
-import argparse, functools, http.server, inspect, json, os, re, shutil, struct, subprocess, sys, textwrap, threading, warnings
+import argparse, errno, functools, http.server, inspect, json, os, re, shutil, struct, subprocess, sys, textwrap, threading, warnings
 from pathlib import Path
 
 import netCDF4
@@ -807,6 +807,31 @@ def in_the_way(build):
         os.mkfifo(build / name)
     code, out, err = run([sys.executable, "-c", program, "pipe.zarr", "pipe.nc"], build, **with_netcdf(), OZARR_NETCDF="always")
     check("nc_create by the name of a pipe", out == "[-35, -35]\n" and all((build / n).is_fifo() for n in ("pipe.zarr", "pipe.nc")), (code, out, err[-500:]))
+
+
+def behind_links(build):
+    """A file is made where a link leads to, also where nothing is there yet, and the link stays; in a folder of its own, too."""
+    program = """
+import ctypes, sys
+nc, id, number = ctypes.CDLL(None), ctypes.c_int(), ctypes.c_int()
+for path in sys.argv[1:]:
+    made = nc.nc_create(path.encode(), 0x1000, ctypes.byref(id))
+    print(path, made or (nc.nc_def_dim(id, b"x", 4, ctypes.byref(number)), nc.nc_close(id)))
+"""
+    (build / "scratch/deep").mkdir(parents=True)
+    links = {"link.zarr": "scratch/first.zarr", "slash.zarr": "scratch/second.zarr/", "scratch/deep/up.zarr": "../../chain.zarr", "chain.zarr": "scratch/third.zarr",
+             "whole.zarr": str((build / "scratch/fourth.zarr").resolve())}
+    for name, target in links.items():
+        (build / name).symlink_to(target)
+    paths = "link.zarr", "slash.zarr/", "scratch/deep/up.zarr", "whole.zarr"
+    said = "".join(f"{path} (0, 0)\n" for path in paths)
+    for how in "new", "again":
+        code, out, err = run([sys.executable, "-c", program, *paths], build, **with_netcdf())
+        kept = all((build / name).is_symlink() for name in links) and all((build / f"scratch/{n}.zarr/zarr.json").is_file() for n in ("first", "second", "third", "fourth"))
+        check(f"files behind links, {how}", out == said and kept, (code, out, err[-500:]))
+    (build / "circle.zarr").symlink_to("circle.zarr")
+    code, out, err = run([sys.executable, "-c", program, "circle.zarr"], build, **with_netcdf())
+    check("a file behind a circle of links", code == 0 and out == f"circle.zarr {errno.ELOOP}\n", (code, out, err[-500:]))
 
 
 def named_after(build):
@@ -1980,6 +2005,7 @@ def main():
     in_memory(build)
     in_the_way(build)
     named_after(build)
+    behind_links(build)
     told_of_servers(build)
     calls(build)
     late_text(build)
