@@ -191,6 +191,8 @@ static int create(oz_file *file, int cmode) {
 }
 
 static int open_at(const char *path, int mode, int ncid, bool make, oz_comm_kind kind, const void *comm) {
+    /* Bytes in memory are no store; the parameters of the call are not a communicator then. */
+    if (mode & NC_INMEMORY) return NC_ENOTNC;
     /* What the program changes is to be in its memory alone. */
     if (!make && mode & NC_DISKLESS && mode & NC_WRITE && !(mode & NC_PERSIST)) return NC_EDISKLESS;
     char *location = location_of(path);

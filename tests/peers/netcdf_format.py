@@ -759,6 +759,21 @@ def configured(build, prefix, deep):
     """
     code, _, err = run([sys.executable, "-c", textwrap.dedent(program)], build, NCRCENV_HOME=str(build))
     check("netCDF4 by .ncrc", code == 0, err[-500:])
+    # Their first byte is that of a document; with MPI the parameters of the call were taken for a communicator.
+    program_of_bytes = """
+        import ctypes, netCDF4
+        try:
+            ctypes.CDLL("libmpi.so.40", ctypes.RTLD_GLOBAL).MPI_Init(None, None)
+        except OSError:
+            pass
+        try:
+            netCDF4.Dataset("x", memory=b'{"error": "no such file"}')
+        except OSError as error:
+            print(error.errno)
+    """
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    code, out, err = run([sys.executable, "-c", textwrap.dedent(program_of_bytes)], build, NCRCENV_HOME=str(build), **allowed)
+    check("netCDF4 by .ncrc takes bytes in memory for no store", code == 0 and out == "-51\n", (code, out, err[-500:]))
     for place in ("", "/zarr.json") if deep else ("",):
         code, _, err = run([sys.executable, "-c", textwrap.dedent(program.replace("/zarr.json", place))], build, **PRELOAD)
         check(f"netCDF4 by preload of in0.zarr{place}", code == 0, err[-500:])
