@@ -85,7 +85,7 @@ static bool is_missing(const char *path) {
 
 static bool creates_zarr(const char *path, int mode) {
     const char *setting = getenv("OZARR_NETCDF");
-    if (!path || is_off() || mode & (NC_DISKLESS | NC_INMEMORY)) return false;
+    if (!path || is_off() || mode & NC_INMEMORY || (mode & NC_DISKLESS && !(mode & NC_PERSIST))) return false;
     /* Modes that exclude each other are for netCDF-C to refuse. */
     if ((mode & NC_NETCDF4 && mode & (NC_64BIT_OFFSET | NC_64BIT_DATA)) || (mode & NC_64BIT_OFFSET && mode & NC_64BIT_DATA)) return false;
     if (setting && strcmp(setting, "always") == 0) return true;

@@ -813,6 +813,8 @@ print(status or (nc.nc_put_var_int(id, 0, values), nc.nc_close(id)))
         code, out, err = run([sys.executable, "-c", program, "in_memory.zarr", str(mode)], build, **with_netcdf())
         found = zarr.open_group(build / "in_memory.zarr", mode="r")["v"][0]
         check(f"a program opens a file with the mode {mode}", out == f"{said}\n" and found == value, (code, out, err[-500:], found))
+    code, _, err = run(["nccopy", "-w", "in_memory.zarr", "persistent.zarr"], build, **PRELOAD)
+    check("nccopy makes a store that it has in memory first", code == 0 and zarr.open_group(build / "persistent.zarr", mode="r")["v"][0] == 9, (code, err[-500:]))
 
 
 def in_the_way(build):
