@@ -163,6 +163,8 @@ void oz_file_shown(const oz_file *file) {
 /* Makes the root group in an empty place. */
 static int make_root(oz_file *file, int cmode) {
     ozarr_store *probe = NULL;
+    /* As netCDF-4 has it: a program that reads what it then makes anew would find nothing there any more. */
+    if (oz_file_is_open(file)) return oz_log("this program has %s open", file->location), cmode & NC_NOCLOBBER ? NC_EEXIST : EACCES;
     int status = oz_store_open(file->location, "r+", &probe);
     if (!status) status = clear_place(file->location, cmode, probe);
     /* Other ranks open it at once. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Files by the upper half of their IDs; the lower half is the group. */
@@ -217,6 +218,18 @@ void oz_file_free(oz_file *file) {
     free(file->consolidated);
     ozarr_store_free(file->store);
     free(file);
+}
+
+bool oz_file_is_open(const oz_file *file) {
+    struct stat place, other;
+    bool there = !stat(file->folder, &place), is_open = false;
+    for (size_t i = 0; i < sizeof files / sizeof *files && !is_open; i++) {
+        const oz_file *one = files[i];
+        if (!one || one == file) continue;
+        is_open = strcmp(one->location, file->location) == 0 || strcmp(one->folder, file->folder) == 0;
+        if (there && !stat(one->folder, &other)) is_open = is_open || (other.st_dev == place.st_dev && other.st_ino == place.st_ino);
+    }
+    return is_open;
 }
 
 int oz_find_group(int ncid, oz_group **group) {

@@ -248,6 +248,8 @@ void oz_names_free(oz_list *names);
 /* Open files by their netCDF IDs. Each gives NC_NOERR or netCDF's error. */
 oz_file *oz_file_new(int ncid, const char *location, int mode);
 void oz_file_free(oz_file *file);
+/* Whether this program has another file open at the place of one. */
+bool oz_file_is_open(const oz_file *file);
 int oz_find_group(int ncid, oz_group **group);
 int oz_find_var(int ncid, int varid, oz_var **var);
 int oz_find_atts(int ncid, int varid, oz_group **group, oz_var **var, oz_list **atts);

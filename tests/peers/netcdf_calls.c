@@ -2353,6 +2353,35 @@ static void types_of_two_files(void) {
     SHOW(nc_close(other)), SHOW(nc_close(file));
 }
 
+/* Files that the program makes by the name of one that it has open. */
+static void made_while_open(void) {
+    int other = 0, again = 0, dim, var, values[] = {1, 2, 3}, found[3] = {0};
+    create(NC_NETCDF4);
+    SHOW(nc_create(path, NC_NETCDF4, &other));
+    nc_def_dim(file, "x", 3, &dim), nc_def_var(file, "v", NC_INT, 1, &dim, &var);
+    SHOW(nc_put_var_int(file, var, values));
+    SHOW(nc_create(path, NC_NETCDF4 | NC_CLOBBER, &other));
+    SHOW(nc_create(path, NC_NETCDF4 | NC_NOCLOBBER, &other));
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    SHOW(nc_create(path, NC_NETCDF4, &other));
+    SHOW(nc_create(path, NC_NETCDF4 | NC_NOCLOBBER, &other));
+    SHOW(nc_open(path, NC_NOWRITE, &again));
+    SHOW(nc_close(file));
+    SHOW(nc_create(path, NC_NETCDF4, &other));
+    SHOW(nc_get_var_int(again, var, found));
+    printf("%d %d %d\n", found[0], found[1], found[2]);
+    SHOW(nc_close(again));
+    open(NC_NOWRITE);
+    SHOW(nc_get_var_int(file, var, found));
+    SHOW(nc_close(file));
+    SHOW(nc_create(path, NC_NETCDF4, &other));
+    SHOW(nc_close(other));
+    open(NC_NOWRITE);
+    SHOW(nc_inq_varid(file, "v", &var));
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -2368,7 +2397,7 @@ static const struct {
     {"late_fill_values_beside_another_file", late_fill_values_beside_another_file},
     {"renamed_fill_values", renamed_fill_values}, {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}, {"longer_attributes", longer_attributes},
     {"begun_definitions", begun_definitions}, {"types_of_older_files", types_of_older_files}, {"largest_numbers", largest_numbers},
-    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"other_roundings", other_roundings}, {"cancelled_threads", cancelled_threads}, {"deleted_fill_values", deleted_fill_values}, {"long_strides", long_strides}, {"aborted_after_failed_sync", aborted_after_failed_sync}};
+    {"fill_values_taken_back", fill_values_taken_back}, {"overlapping_fields", overlapping_fields}, {"unstored_definitions", unstored_definitions}, {"decimal_comma", decimal_comma}, {"other_roundings", other_roundings}, {"cancelled_threads", cancelled_threads}, {"deleted_fill_values", deleted_fill_values}, {"long_strides", long_strides}, {"aborted_after_failed_sync", aborted_after_failed_sync}, {"made_while_open", made_while_open}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
