@@ -169,7 +169,7 @@ impl Calendar {
     pub fn moment(self, nanoseconds: i128) -> Result<Moment> {
         let days = nanoseconds.div_euclid(DAY);
         let far = || err!(Range, "a moment is more than {MAX_YEAR} years away");
-        let days = i64::try_from(days).ok().filter(|d| d.abs() < MAX_YEAR * 366).ok_or_else(far)?;
+        let days = i64::try_from(days).ok().filter(|d| (-MAX_YEAR * 366..MAX_YEAR * 366).contains(d)).ok_or_else(far)?;
         let (year, month, day) = self.date(days);
         let year = if self.lacks_year_0() && year <= 0 { year - 1 } else { year };
         Ok(Moment { year, month, day, nanosecond: nanoseconds.rem_euclid(DAY) as i64 })
@@ -505,7 +505,20 @@ mod tests {
         assert_eq!(moment.to_string(), "2000-03-01 06:00:00");
         assert_eq!(units.count(moment).unwrap(), 30);
         assert_eq!(parse_moment("2000-03-01T06:00:00.5").unwrap().to_string(), "2000-03-01 06:00:00.5");
-        assert!(parse_moment("yesterday").is_err() && units.moment(i64::MAX).is_err());
+        assert!(parse_moment("yesterday").is_err());
         assert_eq!(parse_moment("-0044-03-15").unwrap().to_string(), "-0044-03-15 00:00:00");
+    }
+
+    /// The least count is what a missing time is read as.
+    #[test]
+    fn counts_without_a_date_are_refused() {
+        for (calendar, count) in
+            ALL.into_iter().flat_map(|c| [i64::MIN, i64::MIN + 1, -MAX_YEAR * 367, MAX_YEAR * 367, i64::MAX].map(|n| (c, n)))
+        {
+            for units in ["days since 1970-01-01", "days since 2000-02-28", "weeks since 1970-01-01"] {
+                let units = TimeUnits::parse(units, calendar).unwrap();
+                assert_eq!(units.moment(count).unwrap_err().kind(), ErrorKind::Range, "{calendar:?} {count}");
+            }
+        }
     }
 }
