@@ -467,6 +467,7 @@ static void errors(const char *threads) {
     two[1] = NULL;
     OK(ozarr_requests_wait_any(two, 2, -1, &index));
     EQUAL(index, -1);
+    ERR(OZARR_ERR_ARGUMENT, ozarr_requests_wait_any(two, 2, NAN, &index));
     OK(ozarr_requests_wait_all(two, 2, -1, NULL));
     OK(ozarr_requests_wait_all(NULL, 0, -1, NULL));
     ERR(OZARR_ERR_ARGUMENT, ozarr_requests_wait_all(two, 2, NAN, NULL));

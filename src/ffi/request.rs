@@ -398,9 +398,10 @@ pub unsafe extern "C" fn ozarr_requests_wait_any(
         not_null(index, "index")?;
         // SAFETY: `count` handles, by the function's contract.
         let all = unsafe { all_of(requests, count) }?;
+        let until = until(seconds)?;
         let there: Vec<(usize, &Flight)> = collect(all.iter().enumerate().filter_map(|(i, r)| Some((i, &**r.as_ref()?))))?;
         let pending: Vec<&Pending> = collect(there.iter().map(|(_, r)| &r.pending))?;
-        let found = if pending.is_empty() { None } else { wait_any(&pending, until(seconds)?)? };
+        let found = if pending.is_empty() { None } else { wait_any(&pending, until)? };
         // SAFETY: `index` points to room for it.
         unsafe { put(found.map_or(-1, |k| there[k].0 as i64), index, "index") }?;
         match found {
