@@ -1068,10 +1068,10 @@ OZARR_CHECKED ozarr_status ozarr_attr_get_double(const ozarr_node *node, const c
 OZARR_CHECKED ozarr_status ozarr_attr_get_bool(const ozarr_node *node, const char *name, bool *value);
 
 /**
- * Gets an attribute that is a string. Another kind of value is `OZARR_ERR_TYPE`.
+ * Gets an attribute that is a string. Another kind of value is `OZARR_ERR_TYPE`. A NUL inside of it, which
+ * other programs may have stored, is no end: `*len` counts all of the string.
  *
- * Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_RANGE` for a string that contains a NUL; those of documents
- * and stores.
+ * Errors: `OZARR_ERR_NOT_FOUND`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_attr_get_string(const ozarr_node *node, const char *name, char *buf,
     size_t cap, size_t *len);
@@ -1776,7 +1776,7 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, const char
  * - `"gzip"`, `"zlib"` 0 to 9, default 5
  * - `"bz2"` 1 to 9, default 5
  * - `"lzma"` 0 to 9, default 6
- * - `"lz4"` its acceleration, from 1, the default
+ * - `"lz4"` its acceleration, 1 to 65537, default 1
  * - `"blosc:lz4"`, `"blosc:lz4hc"`, `"blosc:blosclz"`, `"blosc:zlib"`, `"blosc:zstd"` 0 to 9, default 5:
  *   Blosc, which shuffles (`ozarr_spec_set_shuffle`) and compresses; `"blosc"` is `"blosc:lz4"`
  * - `"pcodec"` 0 to 12, default 8: of numbers only
@@ -1818,7 +1818,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_shuffle(ozarr_spec *spec, ozarr_shuffl
  * (`OZARR_ERR_METADATA`). In format 3 the codec is `numcodecs.bitround`, at which zarr-python warns when it
  * opens the array that other implementations may lack it.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative number, and for more bits than the mantissa has; those of
+ * documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_keep_bits(ozarr_spec *spec, int32_t bits);
 

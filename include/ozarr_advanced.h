@@ -983,7 +983,7 @@ OZARR_CHECKED ozarr_status ozarr_dtype_name(const ozarr_dtype *dtype, char *buf,
  * `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte
  * orders or with shapes.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+ * Errors: `OZARR_ERR_ARGUMENT` for another format, or a struct without fields.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_to_json(const ozarr_dtype *dtype, int32_t format, char *buf,
     size_t cap, size_t *len);
@@ -1646,8 +1646,8 @@ OZARR_CHECKED ozarr_status ozarr_store_key_erase(ozarr_store *store, const char 
  * the calling thread, until it returns another status than `OZARR_OK`, which is then the status of this
  * function. `user` is handed on to it. It may use the store; the text is valid during the call only.
  *
- * Errors: `OZARR_ERR_NAME` for a prefix that cannot be; `OZARR_ERR_CALLBACK` and whatever `each`
- * returns; those of stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for a prefix that ends in something else; `OZARR_ERR_NAME` for one that
+ * cannot be; `OZARR_ERR_CALLBACK` and whatever `each` returns; those of stores.
  */
 OZARR_CHECKED ozarr_status ozarr_store_key_list(const ozarr_store *store, const char *prefix,
     ozarr_key_fn each, void *user);

@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// How an array is stored.
 #[derive(Args, Debug, Default)]
 pub struct Layout {
-    /// The shape of a chunk (one of about 1 MiB); with --inner-chunks that of a shard. Zarr 3: with extents listed, [count times]
+    /// The shape of a chunk (of `create`: one of about 1 MiB); with --inner-chunks that of a shard. Zarr 3: with extents listed, [count times]
     /// in pairs, for a dimension: [[8,8,4],[[16,10],7],32]
     #[arg(long, value_name = "N,M,..|JSON")]
     chunks: Option<Chunks>,

@@ -90,10 +90,10 @@ pub unsafe extern "C" fn ozarr_attr_get_bool(node: *const ozarr_node, name: *con
     entry!("ozarr_attr_get_bool", put(value), nodes(node), texts(name), { node.attributes().get_bool(name) })
 }
 
-/// Gets an attribute that is a string. Another kind of value is `OZARR_ERR_TYPE`.
+/// Gets an attribute that is a string. Another kind of value is `OZARR_ERR_TYPE`. A NUL inside of it, which
+/// other programs may have stored, is no end: `*len` counts all of the string.
 ///
-/// Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_RANGE` for a string that contains a NUL; those of documents
-/// and stores.
+/// Errors: `OZARR_ERR_NOT_FOUND`; those of documents and stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_attr_get_string(
     node: *const ozarr_node,

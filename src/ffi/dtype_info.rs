@@ -174,7 +174,7 @@ pub unsafe extern "C" fn ozarr_dtype_name(dtype: *const ozarr_dtype, buf: *mut c
 /// `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte
 /// orders or with shapes.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+/// Errors: `OZARR_ERR_ARGUMENT` for another format, or a struct without fields.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dtype_to_json(
     dtype: *const ozarr_dtype,

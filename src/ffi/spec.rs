@@ -282,7 +282,7 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
 /// - `"gzip"`, `"zlib"` 0 to 9, default 5
 /// - `"bz2"` 1 to 9, default 5
 /// - `"lzma"` 0 to 9, default 6
-/// - `"lz4"` its acceleration, from 1, the default
+/// - `"lz4"` its acceleration, 1 to 65537, default 1
 /// - `"blosc:lz4"`, `"blosc:lz4hc"`, `"blosc:blosclz"`, `"blosc:zlib"`, `"blosc:zstd"` 0 to 9, default 5:
 ///   Blosc, which shuffles (`ozarr_spec_set_shuffle`) and compresses; `"blosc"` is `"blosc:lz4"`
 /// - `"pcodec"` 0 to 12, default 8: of numbers only
@@ -329,7 +329,8 @@ pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: 
 /// (`OZARR_ERR_METADATA`). In format 3 the codec is `numcodecs.bitround`, at which zarr-python warns when it
 /// opens the array that other implementations may lack it.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative number, and for more bits than the mantissa has; those of
+/// documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_spec_set_keep_bits(spec: *mut ozarr_spec, bits: i32) -> ozarr_status {
     entry!("ozarr_spec_set_keep_bits", {

@@ -145,8 +145,8 @@ pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *co
 /// the calling thread, until it returns another status than `OZARR_OK`, which is then the status of this
 /// function. `user` is handed on to it. It may use the store; the text is valid during the call only.
 ///
-/// Errors: `OZARR_ERR_NAME` for a prefix that cannot be; `OZARR_ERR_CALLBACK` and whatever `each`
-/// returns; those of stores.
+/// Errors: `OZARR_ERR_ARGUMENT` for a prefix that ends in something else; `OZARR_ERR_NAME` for one that
+/// cannot be; `OZARR_ERR_CALLBACK` and whatever `each` returns; those of stores.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_key_list(
     store: *const ozarr_store,
