@@ -367,16 +367,31 @@ fn separator_is_open(meta: &ArrayMeta) -> bool {
 }
 
 /// Uses the separator of the store's options; else "/" if chunks are in folders and no chunk is stored flat, as some early writers
-/// left them without saying so (HD-11). Returns whether it was found this way.
+/// left them without saying so (HD-11). Where keys cannot be listed only the first chunk tells. Returns whether it was found this way.
 fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<bool> {
     if let Some(separator) = store.options().separator {
         meta.keys = KeyEncoding::V2(separator);
         return Ok(false);
     }
     let (shared, prefix) = (store.shared(), path::prefix(path));
-    let mut first = prefix.clone();
-    meta.keys.push(meta.shape.iter().map(|_| 0), &mut first)?;
-    if !shared.capabilities().listable || shared.open(&first).map_err(|e| e.at_key(&first))?.is_some() {
+    let has_first = |keys: KeyEncoding| {
+        let mut first = prefix.clone();
+        keys.push(meta.shape.iter().map(|_| 0), &mut first)?;
+        shared.open(&first).map(|object| object.is_some()).map_err(|e| e.at_key(&first))
+    };
+    let slash = KeyEncoding::V2(Separator::Slash);
+    if !shared.capabilities().listable {
+        // The usual flat chunks cost one request so. Servers that refuse what is not there say no more of it.
+        let nested = match has_first(slash) {
+            Err(e) if e.kind() == ErrorKind::Permission => false,
+            found => found? && !has_first(meta.keys)?,
+        };
+        if nested {
+            meta.keys = slash;
+        }
+        return Ok(nested);
+    }
+    if has_first(meta.keys)? {
         return Ok(false);
     }
     let listing = shared.list_dir(&prefix)?;
@@ -386,7 +401,7 @@ fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<b
     let is_folder = |name: &String| is_key(KeyEncoding::V2(Separator::Dot), name, 1);
     let nested = listing.prefixes.iter().any(is_folder) && !listing.keys.iter().any(is_flat);
     if nested {
-        meta.keys = KeyEncoding::V2(Separator::Slash);
+        meta.keys = slash;
     }
     Ok(nested)
 }

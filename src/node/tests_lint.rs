@@ -560,6 +560,20 @@ fn nested_chunks_are_found_where_the_document_does_not_say() {
 }
 
 #[test]
+fn where_no_keys_are_listed_the_first_chunk_tells_whether_chunks_are_nested() {
+    let store = memory();
+    let blind = Store::from_shared(&Context::default(), Arc::new(Blind(store.shared().clone())), Mode::Read);
+    let reads = |values: [i32; 6]| assert_eq!(read_all(&Array::open(&blind, "a").unwrap()), values);
+    put(&store, "a/.zarray", &zarray("dimension_separator", None));
+    reads([7; 6]);
+    put(&store, "a/0/0", &ints(&[1, 2, 4, 5]));
+    put(&store, "a/0/1", &ints(&[3, 0, 6, 0]));
+    reads([1, 2, 3, 4, 5, 6]);
+    put(&store, "a/0.0", &ints(&[9; 4]));
+    reads([9, 9, 7, 9, 9, 7]);
+}
+
+#[test]
 fn chunks_of_no_bytes_are_missing_on_request() {
     for compressor in ["null", r#"{"id":"zlib","level":1}"#] {
         let store = memory();
