@@ -51,6 +51,8 @@ static char *behind_links(char *path) {
         ssize_t len = readlink(path, target, sizeof target - 1);
         if (len < 1) break;
         target[len] = 0;
+        /* It would be taken for a URL, and is the name of a folder. */
+        if (strstr(target, "://")) break;
         const char *last = *target == '/' ? NULL : strrchr(path, '/');
         char *next = NULL;
         if (asprintf(&next, "%.*s%s", last ? (int)(last - path + 1) : 0, path, target) < 0) next = NULL;
@@ -156,7 +158,8 @@ static int begin_far(oz_file *file, ozarr_store *store) {
     return oz_error(status ? status : mark(file, store));
 }
 
-void oz_file_shown(const oz_file *file) {
+void oz_file_shown(oz_file *file) {
+    oz_file_note_place(file);
     if (strstr(file->location, "://") && ozarr_store_key_erase(file->store, MAKES, NULL)) oz_log("%s", ozarr_last_error());
 }
 
@@ -213,7 +216,7 @@ static int open_at(const char *path, int mode, int ncid, bool make, oz_comm_kind
     status = oz_agree(ranks, status);
     /* The ranks read one after the other, while another program may add records. */
     if (!status && !make) status = oz_agree_on_lengths(file);
-    if (!status) return NC_NOERR;
+    if (!status) return oz_file_note_place(file), NC_NOERR;
     oz_file_free(file);
     oz_ranks_free(ranks);
     return status;

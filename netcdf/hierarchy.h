@@ -83,7 +83,7 @@ int oz_hierarchy_show(oz_file *file);
  * there for what a kill has left, and erases it. */
 int oz_file_is_own(const oz_file *file);
 /* Takes away what says in an object store that the file is being made. */
-void oz_file_shown(const oz_file *file);
+void oz_file_shown(oz_file *file);
 /* Stores what `oz_hierarchy_store` does, and elements that wait; then publishes the lengths of dimensions that grew. */
 int oz_hierarchy_sync(oz_file *file);
 /* Stores elements that wait, of the arrays that are in the store. */

@@ -148,9 +148,9 @@ int oz_inq_var_all(int ncid, int varid, char *name, nc_type *type, int *rank, in
     oz_var *var;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
-    /* As netCDF-4 has it, also of the classic model: of a group there are the attributes, and nothing else is told. */
-    if (varid == NC_GLOBAL && (group->file->format == NC_FORMAT_NETCDF4 || group->file->format == NC_FORMAT_NETCDF4_CLASSIC)) {
-        if (atts) *atts = group->atts.count;
+    /* As netCDF-4 has it, also of the classic model: who asks for attributes is told how many a group has, and nothing else. */
+    if (varid == NC_GLOBAL && atts && (group->file->format == NC_FORMAT_NETCDF4 || group->file->format == NC_FORMAT_NETCDF4_CLASSIC)) {
+        *atts = group->atts.count;
         return NC_NOERR;
     }
     status = oz_find_var(ncid, varid, &var);

@@ -220,14 +220,23 @@ void oz_file_free(oz_file *file) {
     free(file);
 }
 
+static oz_folder folder_now(const oz_file *file) {
+    struct stat is;
+    return stat(file->folder, &is) ? (oz_folder){0, 0} : (oz_folder){is.st_dev, is.st_ino};
+}
+
+void oz_file_note_place(oz_file *file) { file->place = folder_now(file); }
+
 bool oz_file_is_open(const oz_file *file) {
-    struct stat place, other;
-    bool there = !stat(file->folder, &place), is_open = false;
+    bool far = strstr(file->location, "://"), is_open = false;
+    oz_folder now = folder_now(file);
     for (size_t i = 0; i < sizeof files / sizeof *files && !is_open; i++) {
         const oz_file *one = files[i];
         if (!one || one == file) continue;
-        is_open = strcmp(one->location, file->location) == 0 || strcmp(one->folder, file->folder) == 0;
-        if (there && !stat(one->folder, &other)) is_open = is_open || (other.st_dev == place.st_dev && other.st_ino == place.st_ino);
+        /* Another folder may have the name of one that was opened, and removed or renamed since. */
+        if (far) is_open = strcmp(one->location, file->location) == 0;
+        else if (one->hidden) is_open = strcmp(one->folder, file->folder) == 0;
+        else is_open = now.inode && now.inode == one->place.inode && now.device == one->place.device;
     }
     return is_open;
 }

@@ -186,6 +186,8 @@ typedef struct oz_file {
     char *location;
     /* The path of its folder, whatever the program's working directory is by now. */
     char *folder;
+    /* What that folder was when the file was opened, or others first saw it. */
+    oz_folder place;
     ozarr_store *store;
     oz_group **groups;
     int group_count;
@@ -250,6 +252,8 @@ oz_file *oz_file_new(int ncid, const char *location, int mode);
 void oz_file_free(oz_file *file);
 /* Whether this program has another file open at the place of one. */
 bool oz_file_is_open(const oz_file *file);
+/* Notes which folder the file is. */
+void oz_file_note_place(oz_file *file);
 int oz_find_group(int ncid, oz_group **group);
 int oz_find_var(int ncid, int varid, oz_var **var);
 int oz_find_atts(int ncid, int varid, oz_group **group, oz_var **var, oz_list **atts);

@@ -254,6 +254,8 @@ static void own_attributes(void) {
             printf("%d, %d attributes\n", value, atts);
             SHOW(nc_inq_var(group, v, NULL, NULL, NULL, NULL, &atts));
             printf("%d attributes\n", atts);
+            SHOW(nc_inq_varndims(group, v, &value));
+            SHOW(nc_inq_vartype(group, v, &(nc_type){0}));
             if (!again) SHOW(nc_del_att(group, v, "_nc"));
             if (!again) SHOW(nc_rename_att(group, v, "_nc_old", "_NC"));
         }
@@ -2379,6 +2381,12 @@ static void made_while_open(void) {
     SHOW(nc_close(other));
     open(NC_NOWRITE);
     SHOW(nc_inq_varid(file, "v", &var));
+    /* The name is that of another file then. */
+    SHOW(nc_delete(path));
+    for (int i = 0; i < 2; i++) {
+        SHOW(nc_create(path, NC_NETCDF4, &other));
+        SHOW(nc_close(other));
+    }
     SHOW(nc_close(file));
 }
 
