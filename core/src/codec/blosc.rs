@@ -194,8 +194,11 @@ impl Header {
                     self.block(src, block, rooms, part)?;
                 } else {
                     let mut whole = std::mem::take(&mut rooms.block);
-                    let done = limits::grow(&mut whole, size).and_then(|whole| self.block(src, block, rooms, whole));
-                    part.copy_from_slice(whole.get(at - begin..at - begin + part.len()).unwrap_or_default());
+                    let done = limits::grow(&mut whole, size).and_then(|whole| {
+                        self.block(src, block, rooms, whole)?;
+                        part.copy_from_slice(&whole[at - begin..][..part.len()]);
+                        Ok(())
+                    });
                     rooms.block = whole;
                     done?;
                 }
@@ -448,6 +451,14 @@ mod tests {
             ),
             2
         );
+    }
+
+    #[test]
+    fn a_part_of_a_block_for_which_there_is_no_memory_is_an_error() {
+        // More than any system has.
+        let bytes = isize::MAX as usize;
+        let header = Header { flags: NOT_SPLIT, typesize: 1, nbytes: bytes, blocksize: bytes };
+        assert_eq!(header.decode(&[], 8, &mut [0; 4]).unwrap_err().kind(), ErrorKind::NoMemory);
     }
 
     /// A frame as the C library makes it, with snappy inside.
