@@ -261,7 +261,10 @@ static int read_one(const oz_group *group, oz_list *atts, const json *value, con
 int oz_atts_read(const oz_group *group, oz_list *atts, const json *object, const char *source, const json *types, const oz_var *var) {
     for (const json *value = object ? object->first : NULL; value; value = value->next) {
         /* By a part of its name, which is all that a program has room for, it would not be found. What changes others leaves it in the store. */
-        if (strlen(value->name) > NC_MAX_NAME) continue;
+        if (strlen(value->name) > NC_MAX_NAME) {
+            oz_log("the attribute %.60s… is left out: its name has %zu bytes, netCDF has room for %d", value->name, strlen(value->name), NC_MAX_NAME);
+            continue;
+        }
         /* What another program has stored as `_FillValue` counts. */
         if (var && oz_att_name(value->name) != value->name && json_member(object, OZ_FILL_VALUE)) continue;
         int status = read_one(group, atts, value, source, types, var);

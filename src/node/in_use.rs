@@ -71,10 +71,11 @@ fn look_at(store: &Store, path: &str, trail: &Trail, groups: &mut Groups) -> Res
     Ok(BTreeSet::new())
 }
 
-/// Whether an error leaves open what a document says. What is no file has none.
+/// Whether an error leaves open what a document says. What is no file has none, and what may not be read could never be erased.
 fn is_unread(e: &Error) -> bool {
     let is_no_file = matches!(e.os_errno(), 0 | libc::ENOENT | libc::ENOTDIR | libc::EISDIR | libc::ELOOP | libc::ENAMETOOLONG);
-    !is_no_file || e.kind() == ErrorKind::NoMemory
+    let may_not_be_read = matches!(e.os_errno(), libc::EACCES | libc::EPERM);
+    !(is_no_file || may_not_be_read) || e.kind() == ErrorKind::NoMemory
 }
 
 fn cannot_tell(e: Error, node: &str) -> Error {

@@ -381,11 +381,12 @@ fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<b
     };
     let slash = KeyEncoding::V2(Separator::Slash);
     if !shared.capabilities().listable {
-        // The usual flat chunks cost one request so. Servers that refuse what is not there say no more of it.
-        let nested = match has_first(slash) {
-            Err(e) if e.kind() == ErrorKind::Permission => false,
-            found => found? && !has_first(meta.keys)?,
+        // The usual flat chunks cost one request so. Some servers refuse what is not there.
+        let is_there = |keys| match has_first(keys) {
+            Err(e) if e.kind() == ErrorKind::Permission => Ok(false),
+            found => found,
         };
+        let nested = is_there(slash)? && !is_there(meta.keys)?;
         if nested {
             meta.keys = slash;
         }

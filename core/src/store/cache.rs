@@ -13,7 +13,7 @@ use super::{
 use crate::error::Result;
 use crate::fork::ForkReset;
 use crate::limits::{make_room, reserve};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,7 +40,7 @@ struct KeptObjects {
 /// What is kept of a key: of one version only. Of ranges that have one hash, what the last ones gave.
 struct KeptObject {
     version: Version,
-    by_hash: BTreeMap<u64, CacheEntry>,
+    by_hash: HashMap<u64, CacheEntry>,
 }
 
 /// What some ranges of a key gave.
@@ -107,7 +107,7 @@ impl KeptObjects {
             return;
         }
         let entry = CacheEntry { number, ranges: ranges.to_vec(), parts, bytes, used: false };
-        let kept = self.entries.entry(key.to_string()).or_insert_with(|| KeptObject { version, by_hash: BTreeMap::new() });
+        let kept = self.entries.entry(key.to_string()).or_insert_with(|| KeptObject { version, by_hash: HashMap::new() });
         kept.by_hash.insert(hash, entry);
         self.order.push_back((key.to_string(), hash, number));
         (self.count, self.bytes) = (self.count + 1, self.bytes + bytes);

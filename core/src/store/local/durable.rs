@@ -131,13 +131,15 @@ impl Durability {
         take_out(&mut self.lock(), is_below)
     }
 
-    /// Forgets what was taken out, and is gone; else puts it back.
-    pub(super) fn gone(&self, going: Going, is_gone: bool) {
+    /// Forgets what was taken out, and is gone; else puts it back. Returns whether it was all new to the end: no flush took any of it meanwhile.
+    pub(super) fn gone(&self, going: Going, is_gone: bool) -> bool {
         let mut unsynced = self.lock();
         let taken = unsynced.going.remove(&going.0).unwrap_or_default();
+        let was_new = !taken.is_empty();
         for (key, id) in taken.into_iter().filter(|_| !is_gone) {
             unsynced.files.entry(key).or_insert(id);
         }
+        was_new
     }
 
     /// Has the next value of a key synced first, as if one had been erased.
@@ -264,8 +266,8 @@ impl Durability {
             let mut unsynced = self.lock();
             let Unsynced { files, going, .. } = &mut *unsynced;
             make_table_room(files, going.values().map(HashMap::len).sum())?;
-            for (key, id) in going.values().flatten() {
-                files.entry(key.clone()).or_insert(*id);
+            for (key, id) in going.values_mut().flat_map(HashMap::drain) {
+                files.entry(key).or_insert(id);
             }
             let erased = std::mem::take(&mut unsynced.erased);
             unsynced.leaving.extend(erased);

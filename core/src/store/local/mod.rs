@@ -154,10 +154,7 @@ impl LocalStore {
         // What another thread puts there from now on is new.
         let going = self.durability.erasing_key(key);
         let done = os::unlink(root, path.as_c());
-        let was_new = going.is_some();
-        if let Some(going) = going {
-            self.durability.gone(going, done.is_ok());
-        }
+        let was_new = going.is_some_and(|going| self.durability.gone(going, done.is_ok()));
         match done {
             Ok(()) => {
                 self.known.note_put();

@@ -1534,6 +1534,17 @@ fn what_is_put_below_a_prefix_that_another_thread_erases_is_made_durable() {
     assert_eq!(store.durability.unsynced(), 1, "what was not erased");
 }
 
+#[test]
+fn what_a_flush_made_durable_while_it_was_erased_is_replaced_by_what_is_synced_first() {
+    let (_folder, store) = Folder::with_store(SyncMode::Batch);
+    let store = Arc::new(store);
+    put(&store, "a/k", b"1").unwrap();
+    let other = store.clone();
+    let (erased, came) = fault::before(Call::Unlink, 0, move || other.flush().unwrap(), || store.erase("a/k"));
+    assert!(came && erased.unwrap());
+    assert_eq!(syncs(|| put(&store, "a/k", b"2").unwrap()), 1);
+}
+
 /// At whichever call it comes.
 #[test]
 fn what_another_thread_puts_while_a_key_is_erased_or_a_folder_replaced_stays_to_be_synced() {

@@ -45,9 +45,12 @@ pub(super) fn key_not_asked_for(request: &str, reply: &str) -> Option<String> {
     // As the crate reads them.
     let key = |text: &str| meant(text.trim_ascii()).map(|key| key.trim_matches('/').to_string());
     let keys = |xml: &str| xml.split("<Key>").skip(1).filter_map(|rest| key(rest.split_once("</Key>")?.0)).collect::<Vec<_>>();
-    let asked: HashSet<String> = keys(request).into_iter().collect();
     let errors = reply.split("<Error>").skip(1).map(|rest| rest.split_once("</Error>").map_or(rest, |(inside, _)| inside));
-    errors.flat_map(keys).find(|key| !asked.contains(key))
+    let mut told = errors.flat_map(keys).peekable();
+    // Most answers have none.
+    told.peek()?;
+    let asked: HashSet<String> = keys(request).into_iter().collect();
+    told.find(|key| !asked.contains(key))
 }
 
 /// The text of an XML element, in one short line.
