@@ -51,7 +51,7 @@ impl Store {
             in_use::refuse(self, &path)?;
             let erased = erase_all(self, &path);
             if is_full(self, &erased) {
-                erased_below = at_and_below(self, &path);
+                erased_below = transfer::at_and_below(self, &path);
                 erase_folder(self, &path)?;
             } else if !erased? {
                 return Err(lookup::not_found(self, &path, "node"));
@@ -78,11 +78,6 @@ impl Store {
         drop(upkeep::after_change(self, &[], Some(path)).and_then(|()| upkeep::add_missed(self, path)));
         Err(lookup::not_found(self, path, "node"))
     }
-}
-
-/// The node at `path` and those below it, as far as they are found.
-pub(super) fn at_and_below(store: &Store, path: &str) -> Vec<String> {
-    transfer::nodes_below(store, path).map_or_else(|_| vec![path.to_string()], |below| below.nodes)
 }
 
 /// Removes a node and all below it, so that whatever fails on the way nothing opens that is not whole. What consolidated metadata above say of
@@ -413,15 +408,11 @@ pub(super) fn refuse_existing(store: &Store, path: &str) -> Result<()> {
     }
 }
 
-/// Stores the attributes of a new node of version 2 ahead of its document; where it has none, those go that a node which was erased in part has left. Where the
-/// store has no locks another process may have made the node by now, whose own they would be.
+/// Stores the attributes of a new node of version 2 ahead of its document; where it has none, in place of those that one which was erased in part has left. Where
+/// the store has no locks another process may have made the node by now, whose own they would replace.
 pub(super) fn publish_attributes(store: &Store, path: &str, attributes: &Map) -> Result<()> {
     let key = path::join(path, v2::ATTRIBUTES);
-    if attributes.is_empty() {
-        if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some() {
-            refuse_existing(store, path)?;
-            store.shared().erase(&key).map_err(|e| e.at_key(&key))?;
-        }
+    if attributes.is_empty() && store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_none() {
         return Ok(());
     }
     let mut condition = Condition::None;
@@ -481,7 +472,7 @@ pub(super) fn replace<M>(
     // What could not be replaced is told of again. The error is the one to tell.
     let replaced = replaced.inspect_err(|_| {
         if upkeep::add_missed(store, path).is_err() {
-            upkeep::tell_later(store, &at_and_below(store, path));
+            upkeep::tell_later(store, &transfer::at_and_below(store, path));
         }
     });
     let replaced = replaced.map_err(|e| if e.key().is_some() { e } else { e.at_key(path) })?;

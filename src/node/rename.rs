@@ -4,7 +4,7 @@ use super::copy::CopyMode;
 use super::lookup::{self, require};
 use super::lost::Leaving;
 use super::walk::{self, ListedGroup, Wanted};
-use super::{Create, NodeKind, Store, document, groups_above, hierarchy, in_use, marker, overlap, path, place, upkeep};
+use super::{Create, NodeKind, Store, document, groups_above, hierarchy, in_use, marker, overlap, path, place, transfer, upkeep};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::limits::extend;
 use crate::metadata::{Format, Map, Value};
@@ -41,7 +41,7 @@ impl Store {
             // A node that stays where it was is told of there again, now or when the store is flushed. The error is the one to tell.
             let _ = if untold.is_empty() { Ok(()) } else { upkeep::add_missed(self, &path) };
             for place in untold {
-                changed.extend(hierarchy::at_and_below(self, &place));
+                changed.extend(transfer::at_and_below(self, &place));
             }
             upkeep::tell_later(self, &changed);
             let _ = upkeep::catch_up(self);

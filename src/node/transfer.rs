@@ -39,6 +39,11 @@ pub(super) struct NodesBelow {
     pub links_back: Vec<String>,
 }
 
+/// The node at `path` and those below it, as far as they are found.
+pub(super) fn at_and_below(store: &Store, path: &str) -> Vec<String> {
+    nodes_below(store, path).map_or_else(|_| vec![path.to_string()], |below| below.nodes)
+}
+
 /// The node at `root` and all below it.
 pub(super) fn nodes_below(store: &Store, root: &str) -> Result<NodesBelow> {
     nodes(store, root, None, false)
