@@ -321,7 +321,7 @@ fn is_alone(store: &Store, path: &str, meta: &ArrayMeta) -> Result<bool> {
 /// Writes the documents of a new array, the one that makes it an array last.
 pub(super) fn write_documents(store: &Store, path: &str, meta: &ArrayMeta, attributes: &Map) -> Result<()> {
     if meta.format == Format::V2 {
-        hierarchy::publish_attributes(store, path, attributes)?;
+        hierarchy::publish_attributes(store, path, false, attributes)?;
     }
     hierarchy::publish_new(store, path, array_document(meta.format), &meta.document)
 }

@@ -346,7 +346,7 @@ impl Group {
 /// Stores the documents of a new group of version 2, and returns the one that makes it a group.
 fn publish_v2(store: &Store, path: &str, is_consolidated: bool, attributes: &Map) -> Result<Map> {
     let document = v2::write_group();
-    hierarchy::publish_attributes(store, path, attributes)?;
+    hierarchy::publish_attributes(store, path, true, attributes)?;
     if is_consolidated {
         let own: Map = [(v2::GROUP.to_string(), Value::Object(document.clone()))].into_iter().collect();
         let key = path::join(path, v2::CONSOLIDATED);

@@ -408,11 +408,13 @@ pub(super) fn refuse_existing(store: &Store, path: &str) -> Result<()> {
     }
 }
 
-/// Stores the attributes of a new node of version 2 ahead of its document; where it has none, in place of those that one which was erased in part has left. Where
-/// the store has no locks another process may have made the node by now, whose own they would replace.
-pub(super) fn publish_attributes(store: &Store, path: &str, attributes: &Map) -> Result<()> {
+/// Stores the attributes of a new node of version 2 ahead of its document; where it has none, in place of those that one which was erased in part has left (a group
+/// that has nodes lost its document alone: they stay). Where the store has no locks another process may have made the node by now, whose own they would replace.
+pub(super) fn publish_attributes(store: &Store, path: &str, is_group: bool, attributes: &Map) -> Result<()> {
     let key = path::join(path, v2::ATTRIBUTES);
-    if attributes.is_empty() && store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_none() {
+    let stay =
+        || Ok(store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_none() || is_group && transfer::has_node_below(store, path)?);
+    if attributes.is_empty() && stay()? {
         return Ok(());
     }
     let mut condition = Condition::None;

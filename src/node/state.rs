@@ -381,6 +381,10 @@ fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<b
     };
     let slash = KeyEncoding::V2(Separator::Slash);
     if !shared.capabilities().listable {
+        // What is written may be the first chunk, and tell something else to who comes next.
+        if !store.is_for_reading() {
+            return Ok(false);
+        }
         // The usual flat chunks cost one request so. Some servers refuse what is not there.
         let is_there = |keys| match has_first(keys) {
             Err(e) if e.kind() == ErrorKind::Permission => Ok(false),

@@ -12,9 +12,9 @@ use crate::dtype::{DataType, Overflow};
 use crate::engine::pool::Pool;
 use crate::engine::rechunk::{self, Rechunk};
 use crate::engine::{BoundArray, tasks};
-use crate::error::{Error, ErrorKind, Result, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{self, Dims, collect, extend, push};
-use crate::metadata::{Dialect, Format};
+use crate::metadata::{Dialect, Format, v2, v3};
 use crate::sort::sort_by;
 use crate::store::{ByteRange, Condition, Object, StorageExt, start_and_wait};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,6 +42,16 @@ pub(super) struct NodesBelow {
 /// The node at `path` and those below it, as far as they are found.
 pub(super) fn at_and_below(store: &Store, path: &str) -> Vec<String> {
     nodes_below(store, path).map_or_else(|_| vec![path.to_string()], |below| below.nodes)
+}
+
+/// Whether there is a document of a node below a place, which has none itself.
+pub(super) fn has_node_below(store: &Store, path: &str) -> Result<bool> {
+    let (prefix, mut found) = (path::prefix(path), false);
+    let listed = store.shared().list(&prefix, &mut |key| {
+        found = key.rsplit_once('/').is_some_and(|(_, name)| [v3::DOCUMENT, v2::ARRAY, v2::GROUP].contains(&name));
+        if found { bail!(Cancelled, "one is enough") } else { Ok(()) }
+    });
+    if found { Ok(true) } else { listed.map(|()| false) }
 }
 
 /// The node at `root` and all below it.

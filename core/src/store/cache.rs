@@ -108,6 +108,9 @@ impl KeptObjects {
         }
         let entry = CacheEntry { number, ranges: ranges.to_vec(), parts, bytes, used: false };
         let kept = self.entries.entry(key.to_string()).or_insert_with(|| KeptObject { version, by_hash: HashMap::new() });
+        if kept.by_hash.try_reserve(1).is_err() {
+            return self.forget(key);
+        }
         kept.by_hash.insert(hash, entry);
         self.order.push_back((key.to_string(), hash, number));
         (self.count, self.bytes) = (self.count + 1, self.bytes + bytes);

@@ -283,7 +283,7 @@ impl Begun<'_> {
             New::Group(Format::V3, document) => hierarchy::publish_new(to, &self.target, v3::DOCUMENT, document),
             New::Group(Format::V2, attributes) => {
                 if !attributes.is_empty() {
-                    hierarchy::publish_attributes(to, &self.target, attributes)?;
+                    hierarchy::publish_attributes(to, &self.target, false, attributes)?;
                 }
                 hierarchy::publish_new(to, &self.target, v2::GROUP, &v2::write_group())
             }
