@@ -44,8 +44,11 @@ pub(super) fn at_and_below(store: &Store, path: &str) -> Vec<String> {
     nodes_below(store, path).map_or_else(|_| vec![path.to_string()], |below| below.nodes)
 }
 
-/// Whether there is a document of a node below a place, which has none itself.
+/// Whether there is a document of a node below a place, which has none itself; there may be one where keys cannot be listed.
 pub(super) fn has_node_below(store: &Store, path: &str) -> Result<bool> {
+    if !store.shared().capabilities().listable {
+        return Ok(true);
+    }
     let (prefix, mut found) = (path::prefix(path), false);
     let listed = store.shared().list(&prefix, &mut |key| {
         found = key.rsplit_once('/').is_some_and(|(_, name)| [v3::DOCUMENT, v2::ARRAY, v2::GROUP].contains(&name));

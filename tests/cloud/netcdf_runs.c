@@ -5,12 +5,15 @@
  *   netcdf_runs FILE groups prints whether it has set an attribute of a variable in each of two groups, which it defines where they are not there
  *   netcdf_runs FILE steps  adds a record to all variables for each line "put" of the standard input, calls nc_sync for "sync", nc_close for "close", and prints
  *                           the error of each
- *   netcdf_runs FILE twice  makes a file of that name while another one is being made, prints the error of that, and gives it up
+ *   netcdf_runs FILE make   makes a file of that name
+ *   netcdf_runs FILE twice  does that by another program while it is making one itself, prints the error of its own, and gives it up
  *   netcdf_runs FILE MODE   opens it to read (0) or to write (1), and prints how many groups it has, and the length of the root's first dimension (0 without one) */
 #include <netcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void check(int status, const char *what) {
     if (!status) return;
@@ -102,17 +105,29 @@ static int take_steps(const char *path) {
     return 0;
 }
 
-static int create_twice(const char *path) {
-    int files[2], dim, var;
-    for (int i = 0; i < 2; i++) {
-        CHECK(nc_create(path, NC_NETCDF4 | NC_CLOBBER, &files[i]));
-        CHECK(nc_def_dim(files[i], "x", i ? 6 : 3, &dim));
-        CHECK(nc_def_var(files[i], "v", NC_INT, 1, &dim, &var));
-    }
-    CHECK(nc_put_var_int(files[1], var, (int[]){1, 2, 3, 4, 5, 6}));
-    CHECK(nc_close(files[1]));
-    printf("%d ", nc_enddef(files[0]));
-    printf("%d ", nc_abort(files[0]));
+static int begin(const char *path, size_t len, int *var) {
+    int file, dim;
+    CHECK(nc_create(path, NC_NETCDF4 | NC_CLOBBER, &file));
+    CHECK(nc_def_dim(file, "x", len, &dim));
+    CHECK(nc_def_var(file, "v", NC_INT, 1, &dim, var));
+    return file;
+}
+
+static int make(const char *path) {
+    int var, file = begin(path, 6, &var);
+    CHECK(nc_put_var_int(file, var, (int[]){1, 2, 3, 4, 5, 6}));
+    CHECK(nc_close(file));
+    return 0;
+}
+
+/* A program may make a file once only at the same time: the second one is another program. */
+static int create_twice(const char *program, const char *path) {
+    int var, status = -1, file = begin(path, 3, &var);
+    const pid_t other = fork();
+    if (!other) execl(program, program, path, "make", (char *)NULL), _exit(2);
+    if (waitpid(other, &status, 0) != other || status) return 1;
+    printf("%d ", nc_enddef(file));
+    printf("%d ", nc_abort(file));
     return show(path, 0);
 }
 
@@ -121,7 +136,8 @@ int main(int argc, char **argv) {
     const int syncs = argc == 3 && strcmp(argv[2], "sync") == 0;
     if (argc == 3 && strcmp(argv[2], "groups") == 0) return set_in_groups(argv[1]);
     if (argc == 3 && strcmp(argv[2], "steps") == 0) return take_steps(argv[1]);
-    if (argc == 3 && strcmp(argv[2], "twice") == 0) return create_twice(argv[1]);
+    if (argc == 3 && strcmp(argv[2], "twice") == 0) return create_twice(argv[0], argv[1]);
+    if (argc == 3 && strcmp(argv[2], "make") == 0) return make(argv[1]);
     if (argc == 3 && !syncs) return show(argv[1], atoi(argv[2]));
     if (argc != 2 && !syncs) return 2;
     if (nc_open(argv[1], NC_WRITE, &file)) file = create(argv[1]);
