@@ -367,7 +367,7 @@ fn separator_is_open(meta: &ArrayMeta) -> bool {
 }
 
 /// Uses the separator of the store's options; else "/" if chunks are in folders and no chunk is stored flat, as some early writers
-/// left them without saying so (HD-11). Where keys cannot be listed only the first chunk tells. Returns whether it was found this way.
+/// left them without saying so (HD-11). Where keys cannot be listed the first chunk tells, if nothing is written. Returns whether it was found this way.
 fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<bool> {
     if let Some(separator) = store.options().separator {
         meta.keys = KeyEncoding::V2(separator);
