@@ -321,9 +321,10 @@ pub fn has_ended(process: u32) -> bool {
     stat_of(process, |fields| Some(ended(fields.next()?, fields.nth(16)?.parse().ok()?))) == Some(true)
 }
 
-/// Gives what `find` makes of the fields that the system tells of a process, from the third on, its state.
+/// Gives what `find` makes of the fields that the system tells of a process, from the third on, its state. They are read as those of its first
+/// thread, which are the same: qemu's emulator of programs makes up the file of the process itself, with a start of its own for each thread.
 fn stat_of<T>(process: u32, find: impl FnOnce(&mut std::str::SplitAsciiWhitespace<'_>) -> Option<T>) -> Option<T> {
-    let text = std::fs::read(format!("/proc/{process}/stat")).ok()?;
+    let text = std::fs::read(format!("/proc/{process}/task/{process}/stat")).ok()?;
     // The second field is the name in parentheses, which may hold anything.
     let end = text.iter().rposition(|&b| b == b')')?;
     find(&mut std::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace())
