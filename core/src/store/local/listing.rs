@@ -11,7 +11,6 @@ use crate::store::Listing;
 #[cfg(target_os = "linux")]
 use crate::store::file_object::stamp_of;
 use crate::store::os::{self, Entries, EntryKind, Errno, Os};
-#[cfg(target_os = "linux")]
 use crate::store::stamp::nanos_now;
 use std::ffi::{CStr, CString};
 
