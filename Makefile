@@ -7,7 +7,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 help:
 	@echo "make demo     build the library, run a simulation that writes Zarr, kill it, restart it, read it back, make a picture"
 	@echo "make test     every test, on a fresh machine too (installs what is missing; OZARR_SKIP=kill,mpi leaves steps out)"
-	@echo "make check-code  what a change to the sources must pass besides: format, clippy, the documentation of the Rust code, the C tests under AddressSanitizer"
+	@echo "make check-code  what a change to the sources must pass besides: format, clippy, the documentation of the Rust code, the C tests under AddressSanitizer, a check for macOS and Windows"
 	@echo "make check-deep  the long checks: valgrind, races, fuzzing, thousands of random programs, a second S3 server, other processors, a build from vendored sources (hours)"
 	@echo "make dist     pack the installed library for machines without Rust and without a network"
 	@echo "make wheel    pack the Python package with the shared library inside, into build/wheel"
