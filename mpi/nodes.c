@@ -233,10 +233,10 @@ ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array *array) {
     return om_leave(m, om_share_found(m, status, ozarr_array_node(array)));
 }
 
-/* Rank 0 makes the array `length` long, unless it is; all know it. Collective, outside of a call. */
-static ozarr_status set_length(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length) {
+/* Rank 0 makes the array `length` long, unless it is, or `found` says why not; all know it. Collective, outside of a call. */
+static ozarr_status set_length(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length, ozarr_status found) {
     int64_t shape[PLAN_MAX_RANK];
-    ozarr_status status = ozarr_array_shape(array, shape);
+    ozarr_status status = found == OZARR_OK ? ozarr_array_shape(array, shape) : found;
     m->busy = true;
     if (m->rank == 0 && status == OZARR_OK && shape[dim] != length) {
         shape[dim] = length;
@@ -245,18 +245,30 @@ static ozarr_status set_length(ozarr_mpi *m, ozarr_array *array, int32_t dim, in
     return om_leave(m, om_share_again(m, m->rank == 0 ? status : OZARR_OK, ozarr_array_node(array)));
 }
 
-/* Makes the array as long as it was, after an append that failed with `status`. Collective, outside of a call. */
-static ozarr_status give_back(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length, ozarr_status status) {
+/* Whether an append of which `end` is the new length may be taken back: behind it is nothing that another handle has appended meanwhile. */
+static ozarr_status check_last(const ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t end) {
+    int64_t shape[PLAN_MAX_RANK];
+    ozarr_status status = om_check_there(m, array);
+    if (status == OZARR_OK) status = ozarr_node_refresh(ozarr_array_node(array), NULL, 0);
+    if (status == OZARR_OK) status = ozarr_array_shape(array, shape);
+    return status == OZARR_OK && shape[dim] > end ? om_error(OZARR_ERR_STATE, "another handle has made the array longer meanwhile") : status;
+}
+
+/* Makes the array as long as it was, after an append of `more` elements that failed with `status`. Collective, outside of a call. */
+static ozarr_status give_back(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length, int64_t more, ozarr_status status) {
     int64_t shape[PLAN_MAX_RANK];
     char longer[160];
     om_failure f;
     om_failure_last(&f, status);
     snprintf(longer, sizeof longer, "; the array has its old length no more: make it %" PRId64 " long along dimension %d before this is appended again", length,
              (int)dim);
-    const ozarr_status back = set_length(m, array, dim, length);
+    const ozarr_status back = set_length(m, array, dim, length, m->rank == 0 ? check_last(m, array, dim, length + more) : OZARR_OK);
     /* What failed may be told behind the change itself: the metadata above. */
-    const bool same = ozarr_array_shape(array, shape) == OZARR_OK && shape[dim] == length && back != OZARR_ERR_NO_MEMORY;
-    om_failure_add(&f, same ? "; the array has its old length again" : longer);
+    const bool is_known = ozarr_array_shape(array, shape) == OZARR_OK && back != OZARR_ERR_NO_MEMORY;
+    if (is_known && shape[dim] > length + more)
+        om_failure_add(&f, "; another handle has appended meanwhile: the slab stays, with the fill value where it was not stored; write it as a region");
+    else
+        om_failure_add(&f, is_known && shape[dim] == length ? "; the array has its old length again" : longer);
     return om_failure_set(&f);
 }
 
@@ -323,11 +335,11 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
     finish_writes(m);
     status = om_leave(m, check_known_shape(m, array, extents, dim, length, &region));
     if (status != OZARR_OK) return status;
-    status = set_length(m, array, dim, extents[dim] + length);
-    if (status != OZARR_OK) return give_back(m, array, dim, extents[dim], status);
+    status = set_length(m, array, dim, extents[dim] + length, OZARR_OK);
+    if (status != OZARR_OK) return give_back(m, array, dim, extents[dim], length, status);
     status = om_move_all(m, array, true, 1, &region, &memory, OZARR_OK);
     if (status == OZARR_OK) status = om_agree(m, ozarr_node_flush(ozarr_array_node(array)), NULL);
-    return status == OZARR_OK ? status : give_back(m, array, dim, extents[dim], status);
+    return status == OZARR_OK ? status : give_back(m, array, dim, extents[dim], length, status);
 }
 
 /* Ends the handles of all ranks: the others' first, so that rank 0's stores last what describes the whole. */

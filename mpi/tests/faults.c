@@ -58,9 +58,23 @@ int renameat(int from_folder, const char *from, int to_folder, const char *to) {
     return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
 }
 
-/* A disk that once does not remove a document. */
+/* Another program makes an array that is twice as long as at first longer. */
+static void grow_document(const char *name) {
+    static char text[4096];
+    FILE *file = fopen(name, "r+");
+    char *number = file != NULL && fread(text, 1, sizeof text - 1, file) > 0 ? strstr(text, "128") : NULL;
+    CHECK(number != NULL);
+    if (number != NULL) memcpy(number, "192", 3), rewind(file), fputs(text, file);
+    if (file != NULL) fclose(file);
+}
+
+/* A disk that once does not remove a document; and one that has room again when the first file that did not fit is removed, while another program makes the
+ * array of this document longer. */
 static bool keeps_document;
+static const char *grows;
 int unlinkat(int folder, const char *name, int flags) {
+    const char *document = strstr(name, ".lock") == NULL ? __sync_lock_test_and_set(&grows, NULL) : NULL;
+    if (document != NULL) full_disk(false), grow_document(document);
     if (keeps_document && strstr(name, "/zarr.json") != NULL) return keeps_document = false, errno = EIO, -1;
     return (int)syscall(SYS_unlinkat, folder, name, flags);
 }
@@ -327,6 +341,24 @@ static void append_to_a_full_disk(void) {
     OK(ozarr_mpi_array_close(m, a));
 }
 
+/* What another program appends while an append goes on, which fails, is not cut off. */
+static void append_beside_another(void) {
+    ozarr_array *a = array_of("beside.zarr", false, 1);
+    int64_t now[2];
+    fill(2);
+    /* The longer document gets its name, and there is no room for a chunk. */
+    stays_full = true;
+    if (rank == 0) renames = 0, grows = "beside.zarr/zarr.json";
+    ERR(OZARR_ERR_NO_SPACE, "; another handle has appended meanwhile: the slab stays", append(a));
+    stays_full = false;
+    OK(ozarr_array_shape(a, now));
+    CHECK(now[0] == 3 * SIDE);
+    OK(ozarr_mpi_array_refresh(m, a));
+    OK(ozarr_array_shape(a, now));
+    CHECK(now[0] == 3 * SIDE);
+    OK(ozarr_mpi_array_close(m, a));
+}
+
 /* An array that was written, and could not be closed, is taken back: the call can be made again. */
 static void put_again(void) {
     ozarr_group *g = NULL;
@@ -409,6 +441,7 @@ int main(int argc, char **argv) {
         CHECK(number >= 3 && number < 99);
     }
     append_to_a_full_disk();
+    append_beside_another();
     put_again();
     make_again(false);
     make_again(true);
