@@ -188,11 +188,11 @@ ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2]
     mine[7] = -om_count_lost(m);
     if (status != OZARR_OK) status = om_failure_set(&own);
     ozarr_status agreed = least(m, status, mine, all);
-    const bool answered = agreed == OZARR_OK;
+    m->met = agreed == OZARR_OK;
     if (agreed == OZARR_OK && all[1] != -all[2]) agreed = tell_difference(m, status, call);
     else if (agreed == OZARR_OK && all[0] != INT64_MAX) agreed = spread_failure(m, status, (int)all[0]);
     /* What rank 0 has erased or replaced by itself. */
-    if (answered && all[7] < 0) {
+    if (m->met && all[7] < 0) {
         om_failure failed;
         if (agreed != OZARR_OK) om_failure_last(&failed, agreed);
         const ozarr_status told = om_tell_lost(m, -all[7]);

@@ -38,6 +38,7 @@ struct ozarr_mpi {
     MPI_Comm comm;
     int rank, size;
     bool busy;
+    bool met; /* the last call that began could be compared with those of the other ranks */
     int32_t *spread; /* all ranks, those of different nodes after each other */
     int64_t aggregators, round_bytes, message_bytes, range_bytes;
     bool last_wins, check_writes;

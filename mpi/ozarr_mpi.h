@@ -219,7 +219,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_a
  * Moves on without waiting, on this rank alone. `*done` becomes whether this rank has done its part; what failed is the status of the wait.
  *
  * Errors: OZARR_ERR_STATE where another rank has let go of the request while this one did not move it on, and nothing has moved for 10 seconds
- * since: it will not be done, let go of it, too.
+ * since: it will not be done, let go of it, too; and for the thread ("Threads", above).
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done);
 
@@ -227,8 +227,9 @@ OZARR_CHECKED ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bo
  * Completes the request and frees it, whatever its own error is, which may be any. Collective: requests are waited for in the same order on all
  * ranks.
  *
- * Errors: OZARR_ERR_ARGUMENT where a rank waits for another request, or calls something else, and OZARR_ERR_STATE as for all calls: the request
- * stays then, to be waited for again. After an error `ozarr_mpi_request_test` tells: of a request that is gone it is OZARR_ERR_INVALID_HANDLE.
+ * Errors: OZARR_ERR_ARGUMENT where a rank waits for another request, or calls something else (or the error of that call), and
+ * OZARR_ERR_STATE as for all calls: the request stays then, to be waited for again. After an error `ozarr_mpi_request_test` tells: of a request
+ * that is gone it is OZARR_ERR_INVALID_HANDLE.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request);
 

@@ -523,6 +523,7 @@ static ozarr_status note_given_up(ozarr_mpi *m) {
 ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done) {
     if (done == NULL) return om_error(OZARR_ERR_NULL, "done is NULL");
     ozarr_status status = om_valid(request, "ozarr_mpi_request");
+    if (status == OZARR_OK) status = om_check_thread();
     if (status != OZARR_OK) return status;
     /* All of them: the other ranks may test another one first. */
     om_move_pending(request->m, 0);
@@ -542,8 +543,8 @@ ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request) {
     ozarr_mpi *m = request->m;
     snprintf(call, sizeof call, "ozarr_mpi_request_wait of request %" PRId64, request->number);
     status = om_enter(m, status, NULL, call);
-    /* Where MPI itself fails the request ends all the same. */
-    if (status != OZARR_OK && status != OZARR_ERR_NETWORK) return status;
+    /* Where MPI itself fails the request ends all the same. That status may be of the call of another rank, too. */
+    if (status != OZARR_OK && m->met) return status;
     om_forget(request);
     unlink_request(request);
     if (status == OZARR_OK) return om_leave(m, end(request));

@@ -180,12 +180,15 @@ static void one_rank_differs(void) {
     CHECK((before != NULL ? setenv("OZARR_NUM_THREADS", kept, 1) : unsetenv("OZARR_NUM_THREADS")) == 0);
 }
 
-/* Makes ranks in a thread which may not call MPI. */
-static void *new_in_thread(void *unused) {
+/* Makes ranks, and tests and waits for a request, in a thread which may not call MPI. */
+static void *call_in_thread(void *request) {
     ozarr_mpi *m = NULL;
-    CHECK(ozarr_mpi_new(MPI_COMM_SELF, &m) == OZARR_ERR_STATE && strstr(ozarr_last_error(), "a thread other than that of MPI_Init") != NULL);
-    CHECK(m == NULL);
-    return unused;
+    bool done = false;
+    const ozarr_status status[] = {ozarr_mpi_new(MPI_COMM_SELF, &m), ozarr_mpi_request_test(request, &done), ozarr_mpi_request_wait(request),
+                                     ozarr_mpi_request_free(request)};
+    for (int i = 0; i < 4; i++) CHECK(status[i] == OZARR_ERR_STATE);
+    CHECK(strstr(ozarr_last_error(), "a thread other than that of MPI_Init") != NULL && m == NULL && !done);
+    return NULL;
 }
 
 static void other_thread(void) {
@@ -193,7 +196,18 @@ static void other_thread(void) {
     int level = MPI_THREAD_MULTIPLE;
     MPI_Query_thread(&level);
     if (level >= MPI_THREAD_SERIALIZED) return;
-    CHECK(pthread_create(&thread, NULL, new_in_thread, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    ozarr_mpi *m = NULL;
+    ozarr_array *a = NULL;
+    ozarr_mpi_request *request = NULL;
+    const int64_t length = ranks, start = rank;
+    int32_t u = rank;
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
+    OK(ozarr_mpi_array_create(m, "thread.zarr", OZARR_INT32, 1, &length, NULL, OZARR_CREATE_NEW, &a));
+    OK(begin_write(m, a, &start, &one, &u, sizeof u, &request));
+    CHECK(pthread_create(&thread, NULL, call_in_thread, request) == 0 && pthread_join(thread, NULL) == 0);
+    OK(ozarr_mpi_request_wait(request));
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_close(m));
 }
 
 /* The threads of the default context. */
