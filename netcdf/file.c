@@ -166,8 +166,6 @@ void oz_file_shown(oz_file *file) {
 /* Makes the root group in an empty place. */
 static int make_root(oz_file *file, int cmode) {
     ozarr_store *probe = NULL;
-    /* As netCDF-4 has it: a program that reads what it then makes anew would find nothing there any more. */
-    if (oz_file_is_open(file)) return oz_log("this program has %s open", file->location), cmode & NC_NOCLOBBER ? NC_EEXIST : EACCES;
     int status = oz_store_open(file->location, "r+", &probe);
     if (!status) status = clear_place(file->location, cmode, probe);
     /* Other ranks open it at once. */
@@ -185,7 +183,11 @@ static int make_root(oz_file *file, int cmode) {
 }
 
 static int create(oz_file *file, int cmode) {
-    int status = oz_agree(file->ranks, oz_stores(file) ? make_root(file, cmode) : NC_NOERR);
+    const bool is_open = oz_file_is_open(file);
+    if (is_open) oz_log("this program has %s open", file->location);
+    /* As netCDF-4 has it: a program that reads what it then makes anew would find nothing there any more. A rank may have it open by itself. */
+    int status = oz_agree(file->ranks, !is_open ? NC_NOERR : cmode & NC_NOCLOBBER ? NC_EEXIST : EACCES);
+    if (!status) status = oz_agree(file->ranks, oz_stores(file) ? make_root(file, cmode) : NC_NOERR);
     if (!status && !oz_stores(file)) status = oz_store_open(file->location, "r+", &file->store);
     file->groups[0]->dirty = file->dirty = file->stale = file->created = file->writable = file->defining = true;
     if (cmode & NC_NETCDF4) file->format = cmode & NC_CLASSIC_MODEL ? NC_FORMAT_NETCDF4_CLASSIC : NC_FORMAT_NETCDF4;

@@ -557,6 +557,27 @@ static void lose(const char *path) {
     CHECK(nc_close(file));
 }
 
+/* A file that one rank has open by itself, whichever that is, is not made anew. */
+static void make_open_file(const char *path) {
+    int made, open, dim, v, found;
+    CHECK(create(path, NC_CLOBBER, &made));
+    CHECK(nc_def_dim(made, "x", 1, &dim));
+    CHECK(nc_def_var(made, "v", NC_INT, 1, &dim, &v));
+    CHECK(nc_close(made));
+    for (int who = 0; who < ranks; who++) {
+        if (rank == who) CHECK(nc_open(path, NC_WRITE, &open));
+        if (rank == who) CHECK(nc_put_var_int(open, v, &(int){7 + who}));
+        FAILS(create(path, NC_CLOBBER, &made), EACCES);
+        FAILS(create(path, NC_NOCLOBBER, &made), NC_EEXIST);
+        if (rank == who) CHECK(nc_get_var_int(open, v, &found));
+        FAILS(rank != who || found == 7 + who ? NC_NOERR : NC_EIO, NC_NOERR);
+        if (rank == who) CHECK(nc_close(open));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    CHECK(create(path, NC_CLOBBER, &made));
+    CHECK(nc_close(made));
+}
+
 int main(int argc, char **argv) {
     ids i;
     char other[4096];
@@ -588,6 +609,7 @@ int main(int argc, char **argv) {
         rename_among_definitions(other, true);
         read_live(other);
         lose(other);
+        make_open_file(other);
     }
     append(argv[1]);
     MPI_Finalize();
