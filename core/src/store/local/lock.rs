@@ -201,9 +201,15 @@ impl Locks {
 
     /// Says in the lock file of a folder, which is there while the caller holds a lock in it, that something was cut.
     pub(super) fn note_cut(&self, root: BorrowedFd<'_>, folder: &str) -> Result<()> {
-        let path = KeyPath::join(folder, LOCK_NAME);
-        let known = if self.mode == LockMode::None { None } else { open_known(root, &path).ok() };
-        let Some(fd) = known else { return Ok(()) };
+        if self.mode == LockMode::None {
+            return Ok(());
+        }
+        let fd = match open_known(root, &KeyPath::join(folder, LOCK_NAME)) {
+            Ok(fd) => fd,
+            // That does not say that nobody watches it.
+            Err(e @ Errno(libc::EMFILE | libc::ENFILE)) => return Err(e.error("open the lock file")),
+            Err(_) => return Ok(()),
+        };
         let mark = RandomState::new().hash_one(std::process::id()) | 1;
         os::write_at_start(fd.as_fd(), &mark.to_ne_bytes()).map_err(|e| e.error("write to the lock file"))
     }

@@ -1959,6 +1959,8 @@ fn a_cut_is_told_to_all_who_watch_the_folder_and_the_file_goes_with_a_lock() {
         let e = fault::with(&[Fault { times: 2, ..fail(Call::Open, libc::EMFILE) }], || reader.cut_mark("d/", keep)).0.err().unwrap();
         assert_eq!(e.kind(), ErrorKind::TooManyFiles);
     }
+    let e = fault::with(&[fail(Call::Open, libc::EMFILE)], || store.note_cut("d/")).0.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::TooManyFiles, "those who watch were not told");
     drop(held);
     assert_eq!(folder.names("d"), [""; 0]);
 }
