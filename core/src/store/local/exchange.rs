@@ -11,7 +11,7 @@ use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
 use crate::platform::{AsFd, BorrowedFd, O_PATH, give_access, is_for_all, is_shared, libc, take_access};
 use crate::store::keys::MAKES_A_NODE;
-use crate::store::os::{self, CWD, EntryKind, Errno};
+use crate::store::os::{self, CWD, EntryKind, Errno, Os};
 use crate::store::{LockUse, SharedStore};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -131,7 +131,7 @@ impl LocalStore {
         build(store.clone())?;
         // From here on others may put something into it.
         let given = with_old(there, |old| {
-            share_documents(old, open.as_fd());
+            share_documents(old, open.as_fd()).map_err(|e| e.0)?;
             give_access((there, old), (beside, open.as_fd()))
         });
         if let Err(e) = given {
@@ -243,16 +243,17 @@ fn with_old(there: &Path, give: impl FnOnce(BorrowedFd<'_>) -> std::result::Resu
 }
 
 /// Gives the documents of a new folder the rights to read of those of the old one.
-fn share_documents(old: BorrowedFd<'_>, new: BorrowedFd<'_>) {
+fn share_documents(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> Os<()> {
     for name in MAKES_A_NODE.iter().chain(&[".zattrs"]) {
         let path = KeyPath::of_folder(name);
         if let Ok(document) = os::open(new, path.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
             && let Ok(own) = os::stat(document.as_fd())
             && !is_for_all(&own)
         {
-            keep_readers((old, name), &path, (document.as_fd(), &own));
+            keep_readers((old, name), &path, (document.as_fd(), &own))?;
         }
     }
+    Ok(())
 }
 
 /// Says that a folder cannot be replaced, unless that is only for now: then nothing is to be erased for what would fail, too.

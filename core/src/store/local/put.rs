@@ -68,7 +68,8 @@ impl LocalStore {
             let own = os::stat(fd.as_fd()).map_err(|e| temp.failed(fd.as_fd(), e).error("stat"))?;
             if !is_for_all(&own) {
                 self.keeps_out.store(true, Ordering::Relaxed);
-                keep_readers((root, key), path, (fd.as_fd(), &own));
+                keep_readers((root, key), path, (fd.as_fd(), &own))
+                    .map_err(|e| temp.failed(fd.as_fd(), e).error("open what is replaced"))?;
             }
             id = file_id(&own);
         }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, bail, err};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_of_another, is_sticky, libc, share_reading, share_writing};
 use crate::store::Check;
 use crate::store::keys::{GOES_LAST, MAKES_A_NODE};
-use crate::store::os::{self, Errno};
+use crate::store::os::{self, Errno, Os};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -93,16 +93,22 @@ pub(super) struct Temp<'a> {
 
 /// Lets all users that may read the file whose place it takes read the written one, whatever the mask of the process: they would be kept out of the
 /// whole store by a document that is replaced. One that is new takes the place of the others of its node, or joins them.
-pub(super) fn keep_readers((dir, key): (BorrowedFd<'_>, &str), to: &KeyPath, (file, own): (BorrowedFd<'_>, &libc::stat)) {
+pub(super) fn keep_readers((dir, key): (BorrowedFd<'_>, &str), to: &KeyPath, (file, own): (BorrowedFd<'_>, &libc::stat)) -> Os<()> {
     let folder = folder_of(key);
     let is_of_node = is_of_node(folder, key);
     // What says that a node is copied may have taken the place of its document.
     let others = MAKES_A_NODE.iter().chain(&[GOES_LAST]).filter(|_| is_of_node);
     for from in std::iter::once(to.clone()).chain(others.map(|name| KeyPath::join(folder, name))) {
-        if let Ok(old) = os::open(dir, from.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
-            && let Ok(st) = os::stat(old.as_fd())
-        {
-            return share_reading((old.as_fd(), &st), (file, own));
+        match os::open(dir, from.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0) {
+            Ok(old) => {
+                if let Ok(st) = os::stat(old.as_fd()) {
+                    share_reading((old.as_fd(), &st), (file, own));
+                    return Ok(());
+                }
+            }
+            // That does not say that there is none.
+            Err(e @ Errno(libc::EMFILE | libc::ENFILE)) => return Err(e),
+            Err(_) => {}
         }
     }
     // Of what is overwritten in place no document is left: in the folder of another user he would be kept out.
@@ -114,6 +120,7 @@ pub(super) fn keep_readers((dir, key): (BorrowedFd<'_>, &str), to: &KeyPath, (fi
     {
         share_writing(file, own, &st, || os::open(dir, above.as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0).ok());
     }
+    Ok(())
 }
 
 impl Temp<'_> {

@@ -274,6 +274,10 @@ fn a_document_keeps_its_readers_whatever_the_store_has_put_before_it() {
                 put(&store, key, b"3").unwrap();
                 assert_eq!(std::fs::metadata(folder.file(key)).unwrap().mode() & 0o777, 0o644, "{key}, {sync:?}");
             }
+            // Whose readers are to be kept cannot be looked at: the new file was opened before.
+            let few = fault::Fault { after: 1, ..fail(Call::Open, libc::EMFILE) };
+            let e = fault::with(&[few], || put(&store, "a/zarr.json", b"4")).0.unwrap_err();
+            assert_eq!((e.kind(), folder.names("a")), (ErrorKind::TooManyFiles, vec!["zarr.json".to_string()]), "{sync:?}");
         });
     }
 }
