@@ -157,7 +157,7 @@ impl Series {
         // Consolidated metadata say the lengths of all variables by now.
         let (store, any_thread) = (series.dataset.group().store(), series.any_thread());
         together::for_each(store, any_thread, &mut series.parts, |part| part.appender.finish_cut())?;
-        series.read_values();
+        series.read_values()?;
         Ok(series)
     }
 
@@ -411,18 +411,21 @@ impl Series {
         self.parts.iter().all(|part| part.appender.array().any_thread())
     }
 
-    /// Reads the coordinate's last values, where they are numbers.
-    fn read_values(&mut self) {
-        let Some(part) = self.parts.last().filter(|_| self.has_coordinate) else { return };
+    /// Reads the coordinate's last values, where they are numbers: without them no step that goes back would be found.
+    fn read_values(&mut self) -> Result<()> {
+        let Some(part) = self.parts.last().filter(|_| self.has_coordinate) else { return Ok(()) };
         let count = self.position.min(2);
         let mut found = [0.0; 2];
-        let Ok(selection) = slab(&[self.position], 0, self.position - count, count) else { return };
+        let selection = slab(&[self.position], 0, self.position - count, count)?;
         // SAFETY: the memory lives as long as the call.
-        if unsafe { part.appender.array().read(&selection, &numbers(&mut found[..count as usize])) }.is_ok() {
-            // Steps before it was defined have the fill value.
-            let value = |i: usize| found.get(i).copied().filter(|x| (i as u64) < count && !x.is_nan());
-            self.values = if count == 1 { [None, value(0)] } else { [value(0), value(1)] };
+        match unsafe { part.appender.array().read(&selection, &numbers(&mut found[..count as usize])) } {
+            Err(e) if e.kind() == ErrorKind::Type => return Ok(()),
+            read => read?,
         }
+        // Steps before it was defined have the fill value.
+        let value = |i: usize| found.get(i).copied().filter(|x| (i as u64) < count && !x.is_nan());
+        self.values = if count == 1 { [None, value(0)] } else { [value(0), value(1)] };
+        Ok(())
     }
 }
 

@@ -18,6 +18,7 @@ use crate::store::fault;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
 use crate::store::suite::TestFolder;
+use crate::store::{Condition, get};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -1859,6 +1860,42 @@ fn a_coordinate_may_be_given_as_integers_and_may_fall() {
     let mut falling = Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap();
     assert_eq!(falling.step(2e18).unwrap_err().kind(), ErrorKind::Argument);
     falling.step(7.0).unwrap();
+}
+
+#[test]
+fn a_coordinate_that_cannot_be_read_is_told_when_the_series_is_opened_again() {
+    for format in [Format::V2, Format::V3] {
+        let (store, _, mut series) = begun(format);
+        let big = |series: &mut Series, more: i64| {
+            let mut value = [(1i64 << 60) + more];
+            let memory = Memory::of(&mut value, &[1], DataType::Int64);
+            own!(series.put("time", |_, _| Ok(memory))).and_then(|()| series.step(0.0))
+        };
+        // No number of floating point is the same.
+        [1, 1001].into_iter().for_each(|more| big(&mut series, more).unwrap());
+        drop(series);
+        let key = if format == Format::V2 { "time/0" } else { "time/c/0" };
+        let good = get(&**store.shared(), key, 1 << 20).unwrap().unwrap();
+        store.shared().put(key, &[b"damaged"], Condition::None).unwrap();
+        let open = || Series::open(&dataset(&anew(&store)), "time", None, 1, 0);
+        let e = open().err().unwrap();
+        assert!(e.key().is_some_and(|found| found.ends_with(key)), "{e}");
+        store.shared().put(key, &[&good], Condition::None).unwrap();
+        let mut series = open().unwrap();
+        assert_eq!(big(&mut series, 7).unwrap_err().kind(), ErrorKind::Argument);
+        big(&mut series, 2001).unwrap();
+    }
+    // What is no number has no order.
+    let seconds = crate::dtype::Unit::new("s", 1).unwrap();
+    for data_type in
+        [DataType::Bool, DataType::Complex128, DataType::Bytes(4), DataType::Text(4), DataType::Raw(4), DataType::DateTime(seconds)]
+    {
+        let (_, ds) = new_dataset(None);
+        ds.define_dimension("time", 2).unwrap();
+        ds.define_variable("time", &VariableSpec::new(data_type, &["time"]), Create::New).unwrap();
+        let series = Series::open(&ds, "time", None, 1, 0).unwrap_or_else(|e| panic!("{data_type:?}: {e}"));
+        assert_eq!(series.position(), (2, 2));
+    }
 }
 
 /// The fill value (NaN) of the steps before it was defined is not one of its values.
