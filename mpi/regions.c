@@ -294,6 +294,9 @@ static ozarr_status settle_below(const om_handle *known, const ozarr_group *grou
 
 ozarr_status om_flush_pending(ozarr_mpi *m, const ozarr_group *group) {
     om_failure first = {0};
+    /* What waits in arrays that this rank opened by the group alone. */
+    const ozarr_status settled = ozarr_node_flush(ozarr_group_node(group));
+    if (settled != OZARR_OK) om_failure_last(&first, settled);
     for (size_t i = 0; i < m->handle_count && first.status == OZARR_OK; i++) {
         const ozarr_status status = settle_below(&m->handles[i], group);
         if (status != OZARR_OK) om_failure_last(&first, status);

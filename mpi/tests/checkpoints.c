@@ -174,21 +174,27 @@ static void of_others(void) {
     m = shared;
 }
 
-/* What a rank has written by itself, and what waits in an array that is open, is in the checkpoint. */
-static void left_waiting(void) {
+/* What a rank has written by itself, and what waits in an array that is open, also by a handle of this rank alone, is in the checkpoint. */
+static void left_waiting(bool alone) {
     static int32_t u[ROWS * COLUMNS];
     int64_t start[2], count[2];
     ozarr_group *g = NULL;
-    ozarr_array *a = NULL;
+    ozarr_array *a = NULL, *mine_alone = NULL;
     ozarr_spec *spec = rows();
     mine(start, count, u, 6);
     OK(ozarr_mpi_checkpoint_begin(m, "left-waiting.zarr", "one", &g));
     OK(ozarr_mpi_group_create_array(m, g, "u", spec, OZARR_CREATE_NEW, &a));
+    if (alone) {
+        OK(ozarr_mpi_array_close(m, a));
+        OK(ozarr_group_open_array(g, "u", &mine_alone));
+        a = mine_alone;
+    }
     OK(ozarr_node_set(ozarr_array_node(a), "write_back", "1048576"));
     OK(ozarr_array_write_region(a, start, count, OZARR_INT32, u, sizeof u));
     OK(ozarr_mpi_checkpoint_commit(m, g));
     check_newest("left-waiting.zarr", 6);
-    OK(ozarr_mpi_array_close(m, a));
+    if (alone) ozarr_array_free(a);
+    else OK(ozarr_mpi_array_close(m, a));
     ozarr_spec_free(spec);
 }
 
@@ -231,7 +237,8 @@ int main(int argc, char **argv) {
     committed_beside_what_fails();
     given_up();
     of_others();
-    left_waiting();
+    left_waiting(false);
+    left_waiting(true);
     removed_meanwhile();
     OK(ozarr_mpi_close(m));
     return end_ranks();
