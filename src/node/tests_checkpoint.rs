@@ -16,6 +16,7 @@ use crate::store::suite::TestFolder;
 use crate::store::{Capabilities, Object, SharedStore, Started, Storage, StorageExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
 
 /// Puts two arrays, one of them in a group, and an attribute.
 pub(super) fn fill(group: &Group, value: i32) -> Result<()> {
@@ -211,6 +212,27 @@ fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
     all.prune(1).unwrap();
     assert_eq!((names(&all), values("two")), (vec!["two".to_string()], vec![7, 1, 1, 1]));
     assert_eq!(Group::open(&store, "").unwrap().set_link_unchanged(true).err().unwrap().kind(), ErrorKind::Argument);
+}
+
+#[test]
+fn unchanged_chunks_are_as_young_as_their_newest_checkpoint_to_what_removes_old_files() {
+    let (root, store) = in_folder(SyncMode::Batch);
+    let all = Checkpoints::new(&store, "").unwrap();
+    make(&all, "one", 1).unwrap();
+    let hours_ago = |hours: u64| SystemTime::now() - Duration::from_secs(60 * 60 * hours);
+    let ages = [("u/c/0", 1, 1), ("u/c/1", 23, 23), ("more/v/c/0", 25, 0), ("more/v/c/1", 24 * 365, 0)];
+    for (key, age, _) in ages {
+        std::fs::File::open(root.join("one").join(key)).unwrap().set_modified(hours_ago(age)).unwrap();
+    }
+    let group = all.begin("two").unwrap();
+    group.set_link_unchanged(true).unwrap();
+    fill(&group, 1).unwrap();
+    group.commit().unwrap();
+    assert_eq!(chunks(&root, "two"), chunks(&root, "one"));
+    for (key, age, then) in ages {
+        let modified = std::fs::metadata(root.join("two").join(key)).unwrap().modified().unwrap();
+        assert_eq!(hours_ago(0).duration_since(modified).unwrap().as_secs() / 3600, then, "{age} hours");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A part of a store as a store of its own, and the reverse: a prefix is put in front of every key, or taken off.
 
 use super::keys::{MAKES_A_NODE, check_key, check_prefix};
+use super::local::make_young;
 use super::local::staged_file::StagedFile;
 use super::{
     Check, Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Started,
@@ -144,6 +145,7 @@ impl PrefixStore {
         }
         let Some(file) = self.inner.file(&before) else { return Ok(false) };
         check.map_or(Ok(()), |check| check())?;
+        make_young(&file);
         self.inner.link(to, &file, check.is_some())
     }
 

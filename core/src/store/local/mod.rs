@@ -37,6 +37,7 @@ use self::known_root::KnownRoot;
 use self::listing::{list_folder, names_in};
 use self::lock::{LOCK_SPACE, Locks};
 pub use self::lock::{remove_unheld, shuts_out};
+pub use self::put::make_young;
 use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, absolute, c_path, check_name, check_prefix, file_instead_of, folder_of, not_absolute, remove_made};
 use self::staged_file::StagedFile;
