@@ -209,7 +209,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_write(
 }
 
 /// Erases a stored chunk, whose elements then have the fill value. `*stored` becomes whether it was
-/// stored.
+/// stored. By a handle with a claim (`"claim"` of `ozarr_node_set`) the chunk stays, with the fill value in
+/// it: `*stored` is true each time then.
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` if there is no such chunk; those of chunks and
 /// stores.

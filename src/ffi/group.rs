@@ -62,7 +62,9 @@ pub unsafe extern "C" fn ozarr_group_create_group(
 }
 
 /// Opens the group at `path` below `group`, in the mode of `group`. Consolidated metadata that `group`
-/// was opened with are used; see the option `"consolidated"` of `ozarr_store_open_ex`.
+/// was opened with are used; see the option `"consolidated"` of `ozarr_store_open_ex`. What they list is
+/// opened without a look at its place: where an array is gone, or has another spelling of its name (in
+/// Unicode form), its elements are the fill value. `ozarr_node_refresh` is `OZARR_ERR_NOT_FOUND` then.
 ///
 /// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if an array
 /// is; those of documents and stores.
