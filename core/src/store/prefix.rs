@@ -1,7 +1,6 @@
 //! A part of a store as a store of its own, and the reverse: a prefix is put in front of every key, or taken off.
 
 use super::keys::{MAKES_A_NODE, check_key, check_prefix};
-use super::local::make_young;
 use super::local::staged_file::StagedFile;
 use super::{
     Check, Condition, CutMark, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Started,
@@ -13,6 +12,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
 /// Another store under other keys.
 pub struct PrefixStore {
@@ -168,6 +168,17 @@ impl PrefixStore {
     fn prefix_inside<'a>(&self, prefix: &'a str) -> Result<Cow<'a, str>> {
         check_prefix(prefix)?;
         self.inside(prefix)
+    }
+}
+
+/// Gives a file the time of now, unless it is of the last day, where this user may: what scratch disks remove for its age is not to be what has just got a
+/// name.
+fn make_young(file: &Path) {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let now = SystemTime::now();
+    let modified = std::fs::metadata(file).and_then(|known| known.modified());
+    if modified.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > DAY)) {
+        let _ = std::fs::File::open(file).and_then(|file| file.set_modified(now));
     }
 }
 

@@ -39,7 +39,6 @@ use self::lock::{LOCK_SPACE, Locks};
 pub use self::lock::{remove_unheld, shuts_out};
 use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, absolute, c_path, check_name, check_prefix, file_instead_of, folder_of, not_absolute, remove_made};
-pub use self::put::make_young;
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub use self::sweep::{Unlisted, remove_left, unlisted};

@@ -10,10 +10,8 @@ use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_for_all, libc};
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, Storage, Version};
 use std::ffi::CStr;
-use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime};
 
 impl LocalStore {
     /// Stores `parts` as `key`: the one way in which a value gets its name. Folders that were made in vain go again: on a full disk each takes room.
@@ -199,17 +197,6 @@ impl LocalStore {
         // Of two names of one file, as another process may have linked it meanwhile, a rename leaves both.
         temp.there = true;
         Ok(true)
-    }
-}
-
-/// Gives a file the time of now, unless it is of the last day, where this user may: what scratch disks remove for its age is not to be what has just got a
-/// name.
-pub fn make_young(file: &Path) {
-    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-    let now = SystemTime::now();
-    let modified = std::fs::metadata(file).and_then(|known| known.modified());
-    if modified.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > DAY)) {
-        let _ = std::fs::File::open(file).and_then(|file| file.set_modified(now));
     }
 }
 
