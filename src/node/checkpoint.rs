@@ -5,7 +5,7 @@
 //! metadata of all below it. One put is atomic in every store, so no store needs to rename.
 
 use super::begun::Mark;
-use super::checkpoint_lists::{checkpoints_in, each_above, forget};
+use super::checkpoint_lists::{check_links, checkpoints_in, each_above, forget};
 use super::document::DocumentLock;
 use super::hidden::CHECKPOINT;
 use super::lost::Leaving;
@@ -16,7 +16,7 @@ use crate::limits::{MAX_CONSOLIDATED, collect, collect_table, extend, readable};
 use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::sort::sort_by;
 use crate::store::prefix::hidden;
-use crate::store::{Condition, StorageExt, get};
+use crate::store::{Condition, Listing, StorageExt, get};
 
 /// The documents that make a group a node.
 pub(super) const MAKES_A_GROUP: &[&str] = &[v3::DOCUMENT, v2::GROUP];
@@ -50,6 +50,8 @@ struct CheckpointLook {
     is_certain: bool,
     /// The names of what is below the group, nodes or not.
     places: Vec<String>,
+    /// Those of links to nothing.
+    links: Vec<String>,
 }
 
 impl Checkpoints {
@@ -114,7 +116,9 @@ impl Checkpoints {
     pub fn latest(&self) -> Result<Group> {
         self.store.check_listable()?;
         for _ in 0..MOST_LOOKS {
-            let Some(newest) = self.current()?.pop() else { break };
+            let CheckpointLook { found, links, .. } = self.look_until_certain(None)?;
+            check_links(&self.store, &self.path, links)?;
+            let Some(newest) = without_replaced(&found)?.pop() else { break };
             match self.open(&path::join(&self.path, &newest.node)) {
                 // It was removed after a newer one had come.
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
@@ -225,7 +229,7 @@ impl Checkpoints {
     }
 
     fn look(&self, own: Option<&str>) -> Result<CheckpointLook> {
-        let (mut found, mut all, mut places) = (Vec::new(), true, self.places()?);
+        let (mut found, mut all, Listing { prefixes: mut places, dead_links: links, .. }) = (Vec::new(), true, self.listing()?);
         places.retain(|node| own != Some(node));
         for nodes in places.chunks(lookup::at_once(&self.store)) {
             let places = collect(nodes.iter().map(|node| path::join(&self.path, node)))?;
@@ -236,7 +240,7 @@ impl Checkpoints {
             }
         }
         sort_by(&mut found, |a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
-        Ok(CheckpointLook { found, is_certain: all, places })
+        Ok(CheckpointLook { found, is_certain: all, places, links })
     }
 
     /// The checkpoint that a node is, if it is one, and whether there was a document, which was looked for already: `found`.
@@ -259,8 +263,12 @@ impl Checkpoints {
 
     /// The names of what is below the group, nodes or not.
     fn places(&self) -> Result<Vec<String>> {
+        Ok(self.listing()?.prefixes)
+    }
+
+    fn listing(&self) -> Result<Listing> {
         self.store.check_listable()?;
-        Ok(self.store.shared().list_dir(&path::prefix(&self.path))?.prefixes)
+        self.store.shared().list_dir(&path::prefix(&self.path))
     }
 
     /// What the consolidated metadata of the group say of a place that only another user may look into: without it he has committed none there.

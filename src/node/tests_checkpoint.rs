@@ -215,6 +215,28 @@ fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
 }
 
 #[test]
+fn the_newest_checkpoint_behind_a_link_to_nothing_is_not_passed_over() {
+    let (root, store) = in_folder(SyncMode::None);
+    let all = Checkpoints::new(&store, "").unwrap();
+    make(&all, "one", 1).unwrap();
+    make(&all, "two", 2).unwrap();
+    let newest = || Checkpoints::new(&anew(&store), "").unwrap().latest().map(|group| group.path().to_string());
+    let (place, disk) = (root.join("two"), root.with_extension("disk"));
+    std::os::unix::fs::symlink("pruned", root.join("a link of the user's own")).unwrap();
+    std::fs::rename(&place, &disk).unwrap();
+    std::os::unix::fs::symlink(&disk, &place).unwrap();
+    assert_eq!(newest().unwrap(), "two");
+    std::fs::rename(&disk, disk.with_extension("away")).unwrap();
+    let e = newest().unwrap_err();
+    assert!(e.kind() == ErrorKind::Io && e.key() == Some("two") && e.message().contains("remove the links to go back"), "{e}");
+    std::fs::rename(disk.with_extension("away"), &disk).unwrap();
+    assert_eq!(newest().unwrap(), "two");
+    std::fs::remove_dir_all(&disk).unwrap();
+    std::fs::remove_file(&place).unwrap();
+    assert_eq!(newest().unwrap(), "one");
+}
+
+#[test]
 fn unchanged_chunks_are_as_young_as_their_newest_checkpoint_to_what_removes_old_files() {
     let (root, store) = in_folder(SyncMode::Batch);
     let all = Checkpoints::new(&store, "").unwrap();
