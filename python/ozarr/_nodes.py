@@ -44,11 +44,16 @@ def told(location):
 
 
 def changed(given, values):
-    """The first of the elements of lists that numpy has made something else of, in a list."""
-    if values.dtype.kind not in "OUf" or not isinstance(given, (list, tuple)) and values.dtype.kind != "O":
+    """The first of the elements of lists, or the text, that numpy has made something else of, in a list."""
+    if values.dtype.kind not in "OUSfc" or not isinstance(given, (list, tuple, str, bytes)) and values.dtype.kind != "O":
         return []
-    kinds = {"O": lambda one: isinstance(one, str), "U": lambda one: isinstance(one, str), "f": lambda one: not isinstance(one, int) or int(float(one)) == one}
-    return [one for one in np.asarray(given, object).flat if not kinds[values.dtype.kind](one)][:1]
+    kind = {"O": str, "U": str, "S": bytes}.get(values.dtype.kind, object)
+    for one, kept in zip(np.asarray(given, object).flat, values.ravel().tolist()):
+        # A number of numpy would be rounded to a float before it is compared with one.
+        plain = one.item() if isinstance(one, np.generic) else one
+        if not isinstance(one, kind) or plain != kept and plain == plain:
+            return [one]
+    return []
 
 
 class Group(Node, Mapping):

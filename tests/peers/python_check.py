@@ -180,7 +180,7 @@ def errors(where):
     check(repr(remote) == "<ozarr.Store 'http://127.0.0.1:9/x.zarr'>", f"a store on a server is {remote!r}")
     check(5 not in z.attrs and "x" not in z.attrs, "what is no name of an attribute")
     g = ozarr.create_group(where / "given.zarr")
-    for given in (g, {"a": 1}, [1, "a"], [2**63 + 1, -1], [2**53 + 1, 0.5]):
+    for given in (g, {"a": 1}, [1, "a"], [b"a", 1], [2**63 + 1, -1], [2**53 + 1, 0.5], [np.int64(2**53 + 1), 0.5], [np.uint64(2**63 + 1), -1], [2**53 + 1, 1j], ["a\0"], b"a\0"):
         raises(ozarr.Error, lambda: g.__setitem__("x", given), ["has no type in an array"])
         check("x" not in g, f"nothing is left of {given!r}")
     for given in ([1, 2.5], [2**63 + 1], [2**60, 1.0], ["a", "bb"], [True, False]):
