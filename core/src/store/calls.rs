@@ -103,11 +103,12 @@ impl dyn Storage + '_ {
         }
     }
 
-    /// Says what an object that was opened is like now, or what the key holds instead where the object does not tell that; `None` if it holds nothing.
+    /// Says what an object that was opened is like now, or what the key holds instead; `None` if it holds nothing. A file is looked at by its name: an open
+    /// one does not tell that a folder above it was moved, and some file systems not even that it was removed.
     pub fn stamp_of(&self, key: &str, opened: &Object) -> Result<Option<Stamp>> {
         match self.files() {
-            Some(files) if files.keeps_removed() => files.stamp(key),
-            _ => opened.stamp().map(Some),
+            Some(files) => files.stamp(key),
+            None => opened.stamp().map(Some),
         }
     }
 

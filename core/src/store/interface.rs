@@ -353,9 +353,6 @@ pub trait LocalFiles {
     /// is done: its error leaves the key as it is.
     fn put_over(&self, key: &str, parts: &[&[u8]], check: Check<'_>) -> Result<()>;
 
-    /// Says whether an open file may look as if its key still held it after it was replaced or erased.
-    fn keeps_removed(&self) -> bool;
-
     /// Gives the path of the file that holds a key's bytes as they are, and nothing else, or `None` if no file does.
     fn file(&self, key: &str) -> Option<PathBuf>;
 

@@ -284,10 +284,6 @@ impl LocalFiles for PrefixStore {
         self.with(key, |to| if self.link_same(key, to, parts, Some(check))? { Ok(()) } else { files.put_over(to, parts, check) })
     }
 
-    fn keeps_removed(&self) -> bool {
-        self.inner.files().is_some_and(LocalFiles::keeps_removed)
-    }
-
     fn file(&self, key: &str) -> Option<PathBuf> {
         self.inner.file(&self.key(key).ok()?)
     }

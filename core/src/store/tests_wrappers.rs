@@ -97,9 +97,6 @@ impl LocalFiles for Counting {
     fn put_over(&self, key: &str, parts: &[&[u8]], check: Check<'_>) -> Result<()> {
         self.files("put_over").put_over(key, parts, check)
     }
-    fn keeps_removed(&self) -> bool {
-        self.files("keeps_removed").keeps_removed()
-    }
     fn file(&self, key: &str) -> Option<PathBuf> {
         self.files("file").file(key)
     }
@@ -143,7 +140,6 @@ const USES: &[(&str, Use)] = &[
     ("folder_numbers", |s| assert!(s.folder_numbers("p/").is_ok())),
     ("open_in", |s| assert!(s.open_in(&s.folder("p/"), "p/k").unwrap().is_some())),
     ("stamp", |s| assert_eq!(s.stamp("p/k").unwrap().unwrap().len, 1)),
-    ("keeps_removed", |s| assert!(s.stamp_of("p/k", &s.open("p/k").unwrap().unwrap()).unwrap().is_some())),
     ("holds", |s| assert!(s.holds("p/k", &s.open("p/k").unwrap().unwrap()).unwrap())),
     ("put_over", |s| assert!(s.files().is_none_or(|files| files.put_over("p/k", &[b"1"], &|| Ok(())).is_ok()))),
     ("file", |s| drop(s.file("p/k"))),
@@ -217,7 +213,6 @@ fn a_store_around_another_hands_on_every_method() {
         "folder_numbers",
         "open_in",
         "stamp",
-        "keeps_removed",
         "holds",
         "put_over",
         "file",

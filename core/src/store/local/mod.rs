@@ -104,10 +104,9 @@ impl LocalStore {
         })
     }
 
-    /// Says that open files do not tell that they were removed.
-    #[cfg(test)]
-    pub(crate) fn set_keeps_removed(&self) {
-        self.known.set_keeps_removed(true);
+    /// Whether an open file may look as if its key still held it after it was replaced or erased.
+    fn keeps_removed(&self) -> bool {
+        self.root().is_ok_and(|root| root.is_some_and(|root| self.known.keeps_removed(root)))
     }
 
     fn check_writable(&self) -> Result<()> {
@@ -386,10 +385,6 @@ impl LocalFiles for LocalStore {
     fn put_over(&self, key: &str, parts: &[&[u8]], check: Check<'_>) -> Result<()> {
         self.check_writable()?;
         self.in_present_root(|| self.replace(key, parts, Over::Checked(check)), Result::is_err).map_err(|e| self.placed(e))
-    }
-
-    fn keeps_removed(&self) -> bool {
-        self.root().is_ok_and(|root| root.is_some_and(|root| self.known.keeps_removed(root)))
     }
 
     fn note_cut(&self, prefix: &str) -> Result<()> {
