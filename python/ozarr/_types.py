@@ -305,8 +305,10 @@ def new_dtype(dtype):
     if code in SMALL:
         # numpy has no name of its own for it: "<V2" is that of two bytes.
         return handle(lib.dtype_of, code)
-    if dtype.kind == "V" and dtype.itemsize == 0:
-        raise ValueTypeError("elements of the type V0 have no bytes: give V and a length, V8 say")
+    if dtype.kind in "SUV" and dtype.itemsize == 0:
+        # numpy has "str" and "U" for texts as long as the longest, which it cannot know here.
+        instead = {"S": "bytes for any length, or ", "U": "str for texts of any length, or "}.get(dtype.kind, "")
+        raise ValueTypeError(f"elements of the type {dtype.kind}0 have no bytes: give {instead}{dtype.kind} and a length, {dtype.kind}8 say")
     return handle(lib.dtype_parse, dtype.str.encode(), 2)
 
 

@@ -275,11 +275,12 @@ def groups(where):
             check(found.dtype == narrow and bool((found == values[[0, 1, 1]]).all()), f"structs with fields of {name}: {found!r}")
             document = json.loads((where / "narrow.zarr" / ("zarr.json" if version == 3 else ".zarray")).read_text())
             check(name in json.dumps(document.get("data_type", document.get("dtype"))), f"fields of {name}: {document}")
-    try:
-        ozarr.create(where / "nothing.zarr", (3,), "V0")
-        raise AssertionError("elements without bytes")
-    except ozarr.ValueTypeError as e:
-        check("V0" in str(e), str(e))
+    for dtype, told in (("V0", "give V and a length"), ("str", "give str for texts of any length"), ("U", "U8"), (np.str_, "give str"), ("S", "give bytes for any length"), ([("n", "i4"), ("a", "U")], "U8")):
+        try:
+            ozarr.create(where / "nothing.zarr", (3,), dtype)
+            raise AssertionError(f"elements without bytes: {dtype}")
+        except ozarr.ValueTypeError as e:
+            check("0 have no bytes" in str(e) and told in str(e), str(e))
     closed = ozarr.create_group(where / "closed.zarr")
     closed.close()
     check("closed" in repr(closed), f"a closed group is {closed!r}")
