@@ -397,7 +397,7 @@ pub(super) mod tests {
     fn a_shard_is_opened_again_where_its_folder_was_moved() {
         let root = TestFolder::new("open-moved");
         let [own, other] = [&root; 2].map(array_of_shards);
-        let _ = [&own, &other].map(|array| counting(array));
+        let _ = [&own, &other].map(counting);
         let second = || {
             let mut value = [0];
             // SAFETY: the memory lives as long as the call.
