@@ -134,7 +134,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array *arr
  * stored first: a run that is killed meanwhile leaves a slab of which some chunks have the fill value (a series cuts such steps off, a
  * checkpoint has none). After an error the shape is the old one again, unless it cannot be stored either, as on a disk that stays full: then
  * the array keeps the new length, the message says so, and `ozarr_mpi_array_resize` gives it the old one, before the slab is appended again; and
- * unless another handle has appended behind the slab meanwhile, which then stays, as the message says: write its region. An array that another handle made longer is OZARR_ERR_STATE: this one knows its length then.
+ * unless another handle has appended behind the slab meanwhile, which then stays, as the message says: write its region. An array that another handle
+ * made longer is OZARR_ERR_STATE: this one knows its length then.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length,
     const int64_t *start, const int64_t *shape, ozarr_type type, const void *data, size_t size);
