@@ -377,11 +377,16 @@ impl Job<'_> {
             self.to.flush()?;
             if self.in_place { self.check_ours(None)? } else { self.say_whole()? }
         }
+        let key = path::join(&target, v3::DOCUMENT);
+        if self.in_place {
+            // Its name alone would hide the document that is there.
+            self.to.shared().sync_first(&key)?;
+        }
         // A folder that does not tell upper case from lower may have another node by that name by now.
         if !self.in_place && self.to.shared().files().is_some() {
             hierarchy::publish_new(self.to, &target, v3::DOCUMENT, &document)?;
         } else {
-            document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
+            document::publish(self.to, &key, &document, Condition::None)?;
         }
         self.report.nodes += 1;
         self.step()
