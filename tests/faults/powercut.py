@@ -16,7 +16,8 @@ from pathlib import Path
 
 CALLS = "openat,close,dup,dup3,write,writev,pwrite64,pwritev,pwritev2,ftruncate,rename,renameat,renameat2,link,linkat,unlink,unlinkat,rmdir,mkdir,mkdirat,fsync,fdatasync,getppid,fcntl"
 # Of the workloads: each of their ways to the disk once.
-WORKLOADS = ("create", "create v2", "write none", "write zstd", "write shards", "update", "update shards", "rewrite", "zip write", "attributes", "consolidate", "checkpoint", "series")
+WORKLOADS = ("create", "create v2", "write none", "write zstd", "write shards", "update", "update shards", "rewrite", "zip write", "attributes", "consolidate", "checkpoint", "series",
+             "resize", "resize shards", "rename", "migrate in place")
 ROOT = 0
 # The same by other libraries, between two calls of getppid.
 PEER = """

@@ -43,12 +43,24 @@ struct Unsynced {
     calls: u64,
     /// Folders whose names changed.
     folders: BTreeSet<String>,
+    /// Of these, those in which a document took the place of another one.
+    retold: BTreeSet<String>,
+    /// Of these, those in which something else was taken away or replaced.
+    taken: BTreeSet<String>,
     /// Keys and prefixes (which end in a slash, or are empty) that were erased since the last flush, and may hold durable values as the disk has it.
     erased: BTreeSet<String>,
     /// Those that the flush which is under way makes durable.
     leaving: BTreeSet<String>,
     /// The first failed sync or close: something that was put may be lost.
     failure: Option<Error>,
+}
+
+impl Unsynced {
+    /// Returns whether something below a prefix was erased, and that may not be durable.
+    fn has_erased(&self, prefix: &str) -> bool {
+        let is_above = |name: &str| (name.is_empty() || name.ends_with('/')) && prefix.starts_with(name);
+        self.erased.iter().chain(&self.leaving).any(|name| name.starts_with(prefix) || is_above(name))
+    }
 }
 
 /// What a call has taken out that takes keys away.
@@ -106,9 +118,49 @@ impl Durability {
         }
     }
 
-    /// Forgets a key that was synced.
-    pub(super) fn forget(&self, key: &str) {
-        self.lock().files.remove(key);
+    /// Forgets a key that was synced, of which another value was replaced, and keeps its folder in mind.
+    pub(super) fn replaced(&self, key: &str, is_document: bool) {
+        let mut unsynced = self.lock();
+        unsynced.files.remove(key);
+        let folders = if is_document { &mut unsynced.retold } else { &mut unsynced.taken };
+        folders.insert(folder_of(key).to_string());
+    }
+
+    /// Keeps the order of what the disk has: a document that takes the place of another one comes after what was taken away and replaced before it, as an
+    /// array that grows would show what was cut off; and that before what follows it, as the older, longer shape would have the fill value there.
+    pub(super) fn before_replacing(&self, root: BorrowedFd<'_>, is_document: bool) -> Result<()> {
+        if is_document { self.sync_taken(root) } else { self.sync_retold(root) }
+    }
+
+    /// Makes the names of documents durable that took the place of others, before something goes or is replaced.
+    pub(super) fn sync_retold(&self, root: BorrowedFd<'_>) -> Result<()> {
+        let folders = std::mem::take(&mut self.lock().retold);
+        self.sync_folders(root, &folders)
+    }
+
+    /// Makes durable what was taken away or replaced, before a document takes the place of another one.
+    pub(super) fn sync_taken(&self, root: BorrowedFd<'_>) -> Result<()> {
+        let folders = std::mem::take(&mut self.lock().taken);
+        self.sync_folders(root, &folders)
+    }
+
+    fn sync_folders(&self, root: BorrowedFd<'_>, folders: &BTreeSet<String>) -> Result<()> {
+        if folders.is_empty() {
+            return Ok(());
+        }
+        // A flush that finds them in order returns only when they are.
+        let _one = self.lock_flush();
+        folders.iter().try_for_each(|folder| {
+            self.lock().folders.remove(folder);
+            self.sync_folder(root, folder, &format!("{folder}/"))
+        })
+    }
+
+    /// Keeps in mind that a name is gone from the folder of `key`, or that of what says so came to be.
+    pub(super) fn taken(&self, key: &str) {
+        if self.mode == SyncMode::Batch {
+            self.lock().taken.insert(folder_of(key).to_string());
+        }
     }
 
     /// Takes out a key that is about to be erased, if it is new.
@@ -174,22 +226,26 @@ impl Durability {
         was_erased(&unsynced.erased) || was_erased(&unsynced.leaving)
     }
 
-    /// Makes room for the names that the keys of a prefix are about to get; where there is none, what is new is synced. While what is returned is kept no
-    /// flush is under way, which would not find the keys by their names.
-    pub(super) fn prepare_rename(&self, root: BorrowedFd<'_>, from: &str) -> Result<MutexGuard<'_, ()>> {
-        let has_room = |unsynced: &mut Unsynced| {
+    /// Makes room for the names that the keys of a prefix are about to get; where there is none, and where they take the place of erased values, what is new
+    /// is synced. While what is returned is kept no flush is under way, which would not find the keys by their names.
+    pub(super) fn prepare_rename(&self, root: BorrowedFd<'_>, from: &str, to: &str) -> Result<MutexGuard<'_, ()>> {
+        let can_wait = |unsynced: &mut Unsynced| {
             let count = unsynced.files.keys().filter(|key| key.starts_with(from)).count();
-            make_table_room(&mut unsynced.files, count).is_ok()
+            (count == 0 || !unsynced.has_erased(to)) && make_table_room(&mut unsynced.files, count).is_ok()
         };
-        if !has_room(&mut self.lock()) {
+        if !can_wait(&mut self.lock()) {
             self.sync_all(root)?;
         }
         Ok(self.lock_flush())
     }
 
-    /// Gives the keys and folders of a prefix the names that they got by a rename.
+    /// Gives the keys and folders of a prefix the names that they got by a rename. As the disk has it, what was erased below the old ones may come to have
+    /// the new ones.
     pub(super) fn rename_prefix(&self, from: &str, to: &str) {
         let mut unsynced = self.lock();
+        if unsynced.has_erased(from) {
+            self.keep_erased(&mut unsynced, to);
+        }
         let mut left = unsynced.files.keys().filter(|key| key.starts_with(from)).count();
         // Few at a time where there is no memory for more: they have their new names by now.
         let (mut keys, mut at_once) = (Vec::new(), left);
@@ -218,12 +274,11 @@ impl Durability {
 
     /// Syncs the folder of `key`, whose names have changed, and the parents of the folders that were made, or leaves that to a flush.
     pub(super) fn names_changed(&self, root: BorrowedFd<'_>, key: &str, made: &Made) -> Result<()> {
-        let mut folders = std::iter::once(folder_of(key)).chain(made.iter().rev().map(|&len| folder_of(&key[..len])));
         match self.mode {
             SyncMode::None => Ok(()),
             SyncMode::Batch => {
                 let mut unsynced = self.lock();
-                for folder in folders {
+                for folder in folders_of(key, made) {
                     if !unsynced.folders.contains(folder) {
                         unsynced.folders.insert(folder.to_string());
                     }
@@ -237,13 +292,26 @@ impl Durability {
                     self.lock().folders.remove(folder);
                     Ok(())
                 };
-                folders.try_for_each(sync)?;
+                folders_of(key, made).try_for_each(sync)?;
                 // Those of calls that failed are due as well; what still cannot be opened fails no other call than a flush.
                 let due = self.lock().folders.clone();
                 let lost = |e| if self.lock().failure.is_some() { Err(e) } else { Ok(()) };
                 due.iter().rev().try_for_each(|folder| sync(folder).or_else(lost))
             }
         }
+    }
+
+    /// Syncs the folders of `old` and of `new`, its name by now, and those above the new one in which names have changed: documents say next where it is.
+    pub(super) fn renamed(&self, root: BorrowedFd<'_>, old: &str, new: &str, made: &Made) -> Result<()> {
+        self.names_changed(root, old, &Made::new())?;
+        self.names_changed(root, new, made)?;
+        if self.mode != SyncMode::Batch {
+            return Ok(());
+        }
+        let above = std::iter::once("").chain(new.match_indices('/').map(|(at, _)| &new[..at]));
+        let due = above.filter(|folder| self.lock().folders.contains(*folder));
+        let other = Some(folder_of(old)).filter(|old| *old != folder_of(new));
+        due.chain(other).try_for_each(|folder| self.sync_folder(root, folder, new))
     }
 
     /// Syncs what is new if it is too much to keep in mind.
@@ -271,6 +339,8 @@ impl Durability {
             }
             let erased = std::mem::take(&mut unsynced.erased);
             unsynced.leaving.extend(erased);
+            unsynced.retold.clear();
+            unsynced.taken.clear();
             (std::mem::take(&mut unsynced.files), std::mem::take(&mut unsynced.folders))
         };
         let depth = |folder: &String| if folder.is_empty() { 0 } else { 1 + folder.matches('/').count() };
@@ -323,6 +393,11 @@ impl Durability {
     pub(super) fn unsynced(&self) -> usize {
         self.lock().files.len()
     }
+}
+
+/// The folder of `key`, and the parents of the folders that were made on the way to it.
+fn folders_of<'a>(key: &'a str, made: &'a Made) -> impl Iterator<Item = &'a str> {
+    std::iter::once(folder_of(key)).chain(made.iter().rev().map(|&len| folder_of(&key[..len])))
 }
 
 /// Syncs a closed file; one that was erased needs nothing. The outer error is that it cannot be opened.

@@ -155,7 +155,8 @@ impl LocalStore {
         }
         let (old_path, new_path) = (KeyPath::of_folder(old), KeyPath::of_folder(new));
         let root = self.root_to_write()?;
-        let _no_flush = self.durability.prepare_rename(root, from)?;
+        self.durability.sync_retold(root)?;
+        let _no_flush = self.durability.prepare_rename(root, from, to)?;
         self.known.note_put();
         let mut made = Made::new();
         // What was put there has its new name durable only with the folders above both.
@@ -164,8 +165,7 @@ impl LocalStore {
                 Ok(()) => {
                     self.durability.rename_prefix(from, to);
                     self.locks.rename_prefix(from, to);
-                    self.durability.names_changed(root, old, &Made::new())?;
-                    self.durability.names_changed(root, new, &made)?;
+                    self.durability.renamed(root, old, new, &made)?;
                     return Ok(true);
                 }
                 Err(Errno(libc::ENOENT)) if os::stat_at(root, old_path.as_c(), false).is_ok() => {

@@ -42,7 +42,7 @@ use self::path::{KeyPath, Made, absolute, c_path, check_name, check_prefix, file
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub use self::sweep::{Unlisted, remove_left, unlisted};
-use self::temporary::{Over, Temp, TempNames};
+use self::temporary::{Over, Temp, TempNames, is_marker};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
 use super::os::{self, EntryKind, Errno};
@@ -150,6 +150,10 @@ impl LocalStore {
     fn erase_one(&self, key: &str) -> Result<bool> {
         let path = KeyPath::of_key(key)?;
         let Some(root) = self.root()? else { return Ok(false) };
+        self.durability.sync_retold(root)?;
+        if is_marker(key) {
+            self.durability.sync_taken(root)?;
+        }
         // What another thread puts there from now on is new.
         let going = self.durability.erasing_key(key);
         let done = os::unlink(root, path.as_c());
@@ -160,6 +164,7 @@ impl LocalStore {
                 if !was_new {
                     self.durability.sync_first(key);
                 }
+                self.durability.taken(key);
                 self.durability.names_changed(root, key, &Made::new())?;
                 Ok(true)
             }
@@ -185,11 +190,13 @@ impl LocalStore {
             }
             return Ok(goes);
         };
+        self.durability.sync_retold(root)?;
         self.known.note_put();
         let going = self.durability.erasing(prefix);
         let erased = self.erase_folder(root, folder, fd.as_fd());
         // A flush by another thread may have begun while it was there.
         self.durability.sync_first(prefix);
+        self.durability.taken(folder);
         self.durability.gone(going, erased.is_ok());
         let changed = if folder.is_empty() { "." } else { folder };
         self.durability.names_changed(root, changed, &Made::new()).and(erased.map_err(|e| e.at_key(prefix)))

@@ -3,7 +3,7 @@
 use super::durable::{FileId, file_id, sync_closed};
 use super::lock::LOCK_SPACE;
 use super::path::{KeyPath, Made, folder_of, make_missing, remove_made};
-use super::temporary::{Over, TRIES, Temp, is_of_node, keep_readers};
+use super::temporary::{Over, TRIES, Temp, is_marker, is_of_node, keep_readers};
 use super::{LocalStore, SyncMode, byte_of};
 use crate::error::{Result, bail};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_for_all, libc};
@@ -73,7 +73,8 @@ impl LocalStore {
             }
             id = file_id(&own);
         }
-        let synced = self.durability.syncs_first(key);
+        let marks = self.durability.mode == SyncMode::Batch && is_marker(key);
+        let synced = marks || self.durability.syncs_first(key);
         if synced {
             os::fdatasync(fd.as_fd()).map_err(|e| temp.failed(fd.as_fd(), e).error("sync").at_key(key))?;
         }
@@ -100,6 +101,9 @@ impl LocalStore {
         if self.durability.mode == SyncMode::Batch && !synced && (absent || named) {
             self.durability.remember(key, id);
         }
+        if marks {
+            self.durability.taken(key);
+        }
         self.durability.names_changed(root, key, made)?;
         self.durability.sync_early(root)
     }
@@ -113,9 +117,11 @@ impl LocalStore {
         if still_ours {
             temp.rename_over(path, over)?;
         } else if matches!(over, Over::Checked(_)) || !self.rename_new(temp, path)? {
+            let is_document = is_of_node(folder_of(key), key);
+            self.durability.before_replacing(temp.root, is_document)?;
             sync_temp(temp, key)?;
             temp.rename_over(path, over)?;
-            self.durability.forget(key);
+            self.durability.replaced(key, is_document);
             return Ok(());
         }
         self.durability.remember(key, id);

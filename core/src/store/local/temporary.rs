@@ -75,6 +75,11 @@ pub(super) fn is_of_node(folder: &str, key: &str) -> bool {
     [".z", "zarr.json", "ozarr-"].iter().any(|of_node| name.starts_with(of_node))
 }
 
+/// Says whether a key tells of a change that is under way, as long as it is there.
+pub(super) fn is_marker(key: &str) -> bool {
+    key[folder_of(key).len()..].trim_start_matches('/').starts_with("ozarr-")
+}
+
 /// What a value may take the place of.
 #[derive(Clone, Copy)]
 pub(super) enum Over<'a> {

@@ -1465,6 +1465,68 @@ fn what_takes_the_place_of_an_erased_value_is_durable_before_it_has_the_name() {
 }
 
 #[test]
+fn what_a_rename_puts_in_the_place_of_a_durable_value_is_durable_before_it_has_the_name() {
+    let renamed = |s: &LocalStore, from: &str, to: &str| assert!(s.rename_prefix(from, to).unwrap());
+    let values = |s: &LocalStore| ["a/b/k", "a/b/l", "other/k"].iter().for_each(|key| put(s, key, b"1").unwrap());
+    /// What is done first to durable values, and the key that is put then.
+    type Row<'a> = (&'static str, &'a dyn Fn(&LocalStore), &'static str);
+    let cases: [Row; 3] = [
+        ("erased by its key, then renamed", &|s| assert!(s.erase("a/b/k").unwrap()), "c/b/k"),
+        ("erased by its prefix, then renamed", &|s| s.erase_prefix("a/b/").unwrap(), "c/b/k"),
+        ("something else is erased", &|s| assert!(s.erase("other/k").unwrap()), "c/b/new"),
+    ];
+    for (how, first, key) in cases {
+        let (_folder, store) = Folder::with_store(SyncMode::Batch);
+        values(&store);
+        store.flush().unwrap();
+        first(&store);
+        assert_eq!(syncs(|| renamed(&store, "a/", "c/")), 1, "{how}: the folder of both names, which are durable by now");
+        assert_eq!(syncs(|| put(&store, key, b"2").unwrap()), usize::from(!key.ends_with("new")), "{how}");
+        store.flush().unwrap();
+        assert_eq!(syncs(|| put(&store, "a/new", b"2").unwrap()), 0, "{how}: flushed");
+    }
+    // New values that get the names of erased ones, and of none.
+    for erased in [Some("a/"), Some("a/b/"), None] {
+        let (_folder, store) = Folder::with_store(SyncMode::Batch);
+        values(&store);
+        store.flush().unwrap();
+        erased.iter().for_each(|prefix| store.erase_prefix(prefix).unwrap());
+        put(&store, "new/b/k", b"2").unwrap();
+        let to = if erased == Some("a/") { "a/" } else { "a/b/x/" };
+        assert_eq!(syncs(|| renamed(&store, "new/", to)) > 3, erased.is_some(), "{erased:?}");
+    }
+}
+
+/// What a document says of a place is durable before something goes there: the shape of an array before what was cut off, a list before a node.
+#[test]
+fn a_document_that_took_the_place_of_another_has_its_name_durably_before_something_goes() {
+    /// What is done, and whether something goes.
+    type Row = (&'static str, fn(&LocalStore), bool);
+    let cases: [Row; 4] = [
+        ("a key is erased", |s| assert!(s.erase("a/c/1").unwrap()), true),
+        ("a prefix is erased", |s| s.erase_prefix("b/").unwrap(), true),
+        ("something new is put", |s| put(s, "a/c/2", b"1").unwrap(), false),
+        ("nothing is there to be erased", |s| s.erase_prefix("none/").unwrap(), false),
+    ];
+    for document in ["a/zarr.json", ".zmetadata", "a/.zattrs", "a/c/0"] {
+        for (name, change, goes) in cases {
+            let (_folder, store) = Folder::with_store(SyncMode::Batch);
+            [document, "a/c/0", "a/c/1", "b/c/0"].iter().for_each(|key| put(&store, key, b"1").unwrap());
+            store.flush().unwrap();
+            assert_eq!(syncs(|| put(&store, document, b"2").unwrap()), 1, "the value itself");
+            let told = usize::from(goes && document != "a/c/0");
+            assert_eq!(syncs(|| change(&store)), told, "{name} behind {document}");
+            assert_eq!(syncs(|| assert!(store.erase("a/c/0").unwrap())), usize::from(!goes && document != "a/c/0"), "once: {name}");
+            put(&store, document, b"3").unwrap();
+            store.flush().unwrap();
+            put(&store, "a/c/1", b"1").unwrap();
+            store.flush().unwrap();
+            assert_eq!(syncs(|| assert!(store.erase("a/c/1").unwrap())), 0, "all is durable");
+        }
+    }
+}
+
+#[test]
 fn erased_keys_are_remembered_until_a_flush_has_gone_well() {
     let (_folder, store) = Folder::with_store(SyncMode::Batch);
     put(&store, "k", b"1").unwrap();
