@@ -820,6 +820,10 @@ OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t 
  * cannot be taken back after an error, it stays longer, with the fill value where nothing was written:
  * look at the shape (`ozarr_node_refresh`) before the slab is given again.
  *
+ * The next flush makes the slab durable: a power cut before it may leave the new length with a slab of
+ * fill values, or of chunks without bytes (`OZARR_ERR_TRUNCATED`). A series publishes steps that are
+ * durable.
+ *
  * In any store a slab stays, and is not to be given again, where it was stored and consolidated metadata
  * above the array could not be told of it, as on a full disk: the message says "what was given is
  * appended", and the next flush or close of the store tells them.
