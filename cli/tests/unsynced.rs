@@ -49,7 +49,7 @@ fn every_command_that_changes_something_tells_that_the_last_sync_failed() {
         ("attrs set a.zarr t units 1", "t/zarr.json: sync", ""),
         ("attrs rm a.zarr t of", "t/zarr.json: sync", ""),
         ("digest a.zarr --store", "t/zarr.json: sync", ""),
-        ("resize a.zarr t --shape 2", "t/zarr.json: sync", ""),
+        ("resize a.zarr t --shape 2", "t/ozarr-resize.json: sync", ""),
         ("consolidate a.zarr", "zarr.json: sync", ""),
         ("cp a.zarr b.zarr", "sync", ""),
         ("copy a.zarr c.zarr", "sync", ""),
