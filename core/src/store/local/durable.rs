@@ -47,6 +47,8 @@ struct Unsynced {
     retold: BTreeSet<String>,
     /// Of these, those in which something else was taken away or replaced.
     taken: BTreeSet<String>,
+    /// Some of these two kinds are being synced: what comes after them waits.
+    settling: bool,
     /// Keys and prefixes (which end in a slash, or are empty) that were erased since the last flush, and may hold durable values as the disk has it.
     erased: BTreeSet<String>,
     /// Those that the flush which is under way makes durable.
@@ -62,6 +64,9 @@ impl Unsynced {
         self.erased.iter().chain(&self.leaving).any(|name| name.starts_with(prefix) || is_above(name))
     }
 }
+
+/// Folders of one kind among those that are not synced.
+type Folders = fn(&mut Unsynced) -> &mut BTreeSet<String>;
 
 /// What a call has taken out that takes keys away.
 pub(super) struct Going(u64);
@@ -134,26 +139,38 @@ impl Durability {
 
     /// Makes the names of documents durable that took the place of others, before something goes or is replaced.
     pub(super) fn sync_retold(&self, root: BorrowedFd<'_>) -> Result<()> {
-        let folders = std::mem::take(&mut self.lock().retold);
-        self.sync_folders(root, &folders)
+        self.sync_folders(root, |unsynced| &mut unsynced.retold)
     }
 
     /// Makes durable what was taken away or replaced, before a document takes the place of another one.
     pub(super) fn sync_taken(&self, root: BorrowedFd<'_>) -> Result<()> {
-        let folders = std::mem::take(&mut self.lock().taken);
-        self.sync_folders(root, &folders)
+        self.sync_folders(root, |unsynced| &mut unsynced.taken)
     }
 
-    fn sync_folders(&self, root: BorrowedFd<'_>, folders: &BTreeSet<String>) -> Result<()> {
-        if folders.is_empty() {
+    /// Syncs the folders of a kind, or waits until another thread has.
+    fn sync_folders(&self, root: BorrowedFd<'_>, of: Folders) -> Result<()> {
+        let is_settled = |unsynced: &mut Unsynced| !unsynced.settling && of(unsynced).is_empty();
+        if is_settled(&mut self.lock()) {
             return Ok(());
         }
-        // A flush that finds them in order returns only when they are.
         let _one = self.lock_flush();
-        folders.iter().try_for_each(|folder| {
+        self.settle(root, &[of])
+    }
+
+    /// Syncs the folders of some kinds, while no flush is under way but the caller's.
+    fn settle(&self, root: BorrowedFd<'_>, kinds: &[Folders]) -> Result<()> {
+        let mut folders = BTreeSet::new();
+        {
+            let mut unsynced = self.lock();
+            kinds.iter().for_each(|of| folders.append(of(&mut unsynced)));
+            unsynced.settling = !folders.is_empty();
+        }
+        let synced = folders.iter().try_for_each(|folder| {
             self.lock().folders.remove(folder);
             self.sync_folder(root, folder, &format!("{folder}/"))
-        })
+        });
+        self.lock().settling = false;
+        synced
     }
 
     /// Keeps in mind that a name is gone from the folder of `key`, or that of what says so came to be.
@@ -330,6 +347,8 @@ impl Durability {
     /// Syncs the new files, then the folders, deepest first. Every one is tried once; the first failure is kept.
     fn sync_all(&self, root: BorrowedFd<'_>) -> Result<()> {
         let _one = self.lock_flush();
+        // First, as others wait for these. What could not be synced stays due.
+        let mut first = self.settle(root, &[|unsynced| &mut unsynced.retold, |unsynced| &mut unsynced.taken]);
         let (files, folders) = {
             let mut unsynced = self.lock();
             let Unsynced { files, going, .. } = &mut *unsynced;
@@ -339,12 +358,9 @@ impl Durability {
             }
             let erased = std::mem::take(&mut unsynced.erased);
             unsynced.leaving.extend(erased);
-            unsynced.retold.clear();
-            unsynced.taken.clear();
             (std::mem::take(&mut unsynced.files), std::mem::take(&mut unsynced.folders))
         };
         let depth = |folder: &String| if folder.is_empty() { 0 } else { 1 + folder.matches('/').count() };
-        let mut first = Ok(());
         for (key, id) in files {
             let synced = self.sync_file(root, &KeyPath::join("", &key), &key);
             let done = synced.unwrap_or_else(|error| {

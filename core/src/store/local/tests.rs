@@ -1526,6 +1526,31 @@ fn a_document_that_took_the_place_of_another_has_its_name_durably_before_somethi
     }
 }
 
+/// What another thread erases behind a document that took the place of another one waits until that is durable, whoever makes it so.
+#[test]
+fn an_erasure_waits_until_another_thread_has_made_the_document_before_it_durable() {
+    /// What syncs the document in the first thread.
+    type Row = (&'static str, fn(&LocalStore));
+    let cases: [Row; 2] = [("an erasure", |s| assert!(s.erase("a/c/0").unwrap())), ("a flush", |s| s.flush().unwrap())];
+    for (name, first) in cases {
+        let (_folder, store) = Folder::with_store(SyncMode::Batch);
+        let keys = ["a/zarr.json", "a/c/0", "a/c/1"];
+        keys.iter().for_each(|key| put(&store, key, b"1").unwrap());
+        store.flush().unwrap();
+        put(&store, "a/zarr.json", b"2").unwrap();
+        let store = Arc::new(store);
+        let (other, looking, (tell, told)) = (store.clone(), store.clone(), channel());
+        let meanwhile = move || {
+            let erasing = std::thread::spawn(move || other.erase("a/c/1").unwrap());
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            tell.send((erasing, looking.open("a/c/1").unwrap().is_some())).unwrap();
+        };
+        assert!(fault::before(Call::Sync, 0, meanwhile, || first(&store)).1, "{name}");
+        let (erasing, waited) = told.recv().unwrap();
+        assert!(waited && erasing.join().unwrap() && store.open("a/c/1").unwrap().is_none(), "{name}");
+    }
+}
+
 #[test]
 fn erased_keys_are_remembered_until_a_flush_has_gone_well() {
     let (_folder, store) = Folder::with_store(SyncMode::Batch);
