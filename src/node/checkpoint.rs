@@ -5,14 +5,16 @@
 //! metadata of all below it. One put is atomic in every store, so no store needs to rename.
 
 use super::begun::Mark;
-use super::checkpoint_lists::{check_links, checkpoints_in, each_above, forget};
+use super::checkpoint_lists::{checkpoints_in, each_above, forget};
+use super::committed::{Committed, without_replaced};
+use super::dead_links::DeadLinks;
 use super::document::DocumentLock;
 use super::hidden::CHECKPOINT;
 use super::lost::Leaving;
 use super::stored::StoredDocument;
 use super::{Child, Create, Group, NodeKind, Store, document, hierarchy, kept, lookup, path, store_options::Consolidate, together, upkeep};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::limits::{MAX_CONSOLIDATED, collect, collect_table, extend, readable};
+use crate::limits::{MAX_CONSOLIDATED, collect, extend, readable};
 use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::sort::sort_by;
 use crate::store::prefix::hidden;
@@ -28,19 +30,6 @@ const MOST_LOOKS: usize = 100;
 pub struct Checkpoints {
     store: Store,
     pub(super) path: String,
-}
-
-/// A checkpoint that was committed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Committed {
-    /// The name of its node, which others open it by.
-    pub node: String,
-    /// The name that it was given.
-    pub name: String,
-    /// Counts the checkpoints of the group: the newest has the largest.
-    pub number: u64,
-    /// Tells it from one that came in its place.
-    pub mark: Option<String>,
 }
 
 /// What one look at a group has found.
@@ -75,8 +64,9 @@ impl Checkpoints {
         let mut number = 1 + committed.iter().map(|c| c.number).max().unwrap_or(0);
         let kind = self.kind_of(name);
         let is_unseen = is_refused(&kind);
-        let taken = is_unseen || kind? != NodeKind::None;
         let is_one = |all: &[Committed]| all.iter().any(|c| c.node == name);
+        // One behind a link to nothing has no node now.
+        let taken = is_unseen || kind? != NodeKind::None || is_one(&committed);
         // It may have been committed since they were listed.
         if taken && !is_unseen && !is_one(&committed) && !is_one(&self.committed()?) {
             bail!(Exists, "{} is a node that is no checkpoint; choose another name", path::join(&self.path, name));
@@ -117,8 +107,10 @@ impl Checkpoints {
         self.store.check_listable()?;
         for _ in 0..MOST_LOOKS {
             let CheckpointLook { found, links, .. } = self.look_until_certain(None)?;
-            check_links(&self.store, &self.path, links)?;
             let Some(newest) = without_replaced(&found)?.pop() else { break };
+            if links.contains(&newest.node) {
+                DeadLinks::at(path::join(&self.path, &newest.node)).refuse("checkpoints", "to go back to an older one")?;
+            }
             match self.open(&path::join(&self.path, &newest.node)) {
                 // It was removed after a newer one had come.
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
@@ -151,7 +143,7 @@ impl Checkpoints {
             return Ok(());
         }
         // Of one look: what another process commits from here on stays.
-        let CheckpointLook { found: all, places, .. } = self.look_until_certain(None)?;
+        let CheckpointLook { found: all, places, links, .. } = self.look_until_certain(None)?;
         let current = without_replaced(&all)?;
         let kept = &current[current.len().saturating_sub(keep)..];
         let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
@@ -165,7 +157,8 @@ impl Checkpoints {
         }
         // Readers that go by consolidated metadata know of those that stay before the others go.
         let mut is_told = self.had_room(self.tell(kept))?;
-        for old in all.iter().filter(|c| !is_kept(&c.node)) {
+        // Of one behind a link to nothing there is nothing to remove.
+        for old in all.iter().filter(|c| !is_kept(&c.node) && !links.contains(&c.node)) {
             // One that another user keeps is told when all others are gone.
             removed = removed.and(self.remove(old, kept, &mut is_told));
         }
@@ -239,6 +232,12 @@ impl Checkpoints {
                 extend(&mut found, committed)?;
             }
         }
+        // One behind a link to nothing, as of a disk that is not mounted, was committed if the consolidated metadata say so.
+        for node in &links {
+            if let Some(stored) = self.told_above(&path::join(&self.path, node))? {
+                extend(&mut found, self.committed_as(node, Ok(Some(stored)))?.0)?;
+            }
+        }
         sort_by(&mut found, |a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
         Ok(CheckpointLook { found, is_certain: all, places, links })
     }
@@ -251,19 +250,19 @@ impl Checkpoints {
             return Ok((None, true));
         }
         let group = Group::quietly(&self.store, place, stored)?;
-        let about = group.attributes().view()?.get(CHECKPOINT).cloned();
-        let of = |member: &str| about.as_ref().and_then(|about| about.get(member));
-        if let (Some(name), Some(number)) = (of("name").and_then(Value::as_str), of("number").and_then(Value::as_u64)) {
-            let mark = of("mark").and_then(Value::as_str).map(str::to_string);
-            return Ok((Some(Committed { node: node.to_string(), name: name.to_string(), number, mark }), true));
+        if let Some(committed) = Committed::of(node, &*group.attributes().view()?) {
+            return Ok((Some(committed), true));
         }
         // Of version 2 it may have been removed before its attributes were read.
         Ok((None, group.format() != Format::V2 || lookup::is_there(&self.store, group.path())?))
     }
 
-    /// The names of what is below the group, nodes or not.
+    /// The names of what is below the group, nodes or not, and links to nothing, in order.
     fn places(&self) -> Result<Vec<String>> {
-        Ok(self.listing()?.prefixes)
+        let Listing { prefixes: mut places, dead_links: links, .. } = self.listing()?;
+        extend(&mut places, links)?;
+        sort_by(&mut places, Ord::cmp);
+        Ok(places)
     }
 
     fn listing(&self) -> Result<Listing> {
@@ -474,12 +473,6 @@ impl Checkpoints {
         // Where only another user may look into something, what is consolidated stays as it is.
         if is_refused(&mended) { Ok(()) } else { mended }
     }
-}
-
-/// Those of all committed checkpoints, which are sorted by number, that none newer of the same name took the place of.
-fn without_replaced(all: &[Committed]) -> Result<Vec<Committed>> {
-    let last = collect_table(all.iter().map(|c| (c.name.as_str(), c.number)))?;
-    collect(all.iter().filter(|c| last.get(c.name.as_str()) == Some(&c.number)).cloned())
 }
 
 /// Takes the lock of a place under which a checkpoint is committed or removed there. It is a file, too: on a full disk nobody has it, nor has a

@@ -1,7 +1,6 @@
 //! What consolidated metadata above checkpoints list of them.
 
 use super::catalog::Catalog;
-use super::dead_links::DeadLinks;
 use super::hidden::CHECKPOINT;
 use super::store::Above;
 use super::{Group, NodeKind, Store, above, lookup, path, upkeep};
@@ -37,19 +36,6 @@ pub(super) fn checkpoints_in(catalog: &Catalog, path: &str) -> Result<Vec<String
         })
     };
     collect(catalog.names(path)?.into_iter().filter(is_checkpoint))
-}
-
-/// Checks the links to nothing in the group at a path. Errors: `Io` for one with the name of a checkpoint, as of a disk that is not mounted: that may be the
-/// newest.
-pub(super) fn check_links(store: &Store, path: &str, mut links: Vec<String>) -> Result<()> {
-    if links.is_empty() {
-        return Ok(());
-    }
-    let listed = Group::open(store, path)?.catalog()?.map(|catalog| checkpoints_in(&catalog, path)).transpose()?;
-    links.retain(|name| listed.as_ref().is_some_and(|listed| listed.contains(name)));
-    let mut dead = DeadLinks::default();
-    links.iter().for_each(|name| dead.add(path::join(path, name)));
-    dead.refuse("checkpoints", "to go back to an older one")
 }
 
 /// Tells consolidated metadata above a path of a store that those checkpoints that they list in it are gone which are not among the sorted `places`.

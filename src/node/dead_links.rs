@@ -15,8 +15,13 @@ pub(super) struct DeadLinks {
 }
 
 impl DeadLinks {
+    /// The one at a key.
+    pub fn at(key: String) -> DeadLinks {
+        DeadLinks { count: 1, first: Some(key) }
+    }
+
     pub fn add(&mut self, key: String) {
-        self.add_all(DeadLinks { count: 1, first: Some(key) });
+        self.add_all(DeadLinks::at(key));
     }
 
     /// Takes what another one has.

@@ -23,6 +23,7 @@ mod claim;
 mod close;
 mod codec_edit;
 mod commit;
+mod committed;
 mod compression;
 mod consolidate;
 pub mod context;

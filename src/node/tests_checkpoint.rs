@@ -214,6 +214,14 @@ fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
     assert_eq!(Group::open(&store, "").unwrap().set_link_unchanged(true).err().unwrap().kind(), ErrorKind::Argument);
 }
 
+/// Moves a checkpoint to a disk of its own and puts a link to it in its place; gives the disk.
+fn move_to_a_disk(root: &std::path::Path, name: &str) -> std::path::PathBuf {
+    let (place, disk) = (root.join(name), root.with_extension(format!("disk of {name}")));
+    std::fs::rename(&place, &disk).unwrap();
+    std::os::unix::fs::symlink(&disk, &place).unwrap();
+    disk
+}
+
 #[test]
 fn the_newest_checkpoint_behind_a_link_to_nothing_is_not_passed_over() {
     let (root, store) = in_folder(SyncMode::None);
@@ -221,19 +229,49 @@ fn the_newest_checkpoint_behind_a_link_to_nothing_is_not_passed_over() {
     make(&all, "one", 1).unwrap();
     make(&all, "two", 2).unwrap();
     let newest = || Checkpoints::new(&anew(&store), "").unwrap().latest().map(|group| group.path().to_string());
-    let (place, disk) = (root.join("two"), root.with_extension("disk"));
     std::os::unix::fs::symlink("pruned", root.join("a link of the user's own")).unwrap();
-    std::fs::rename(&place, &disk).unwrap();
-    std::os::unix::fs::symlink(&disk, &place).unwrap();
+    let disk = move_to_a_disk(&root, "two");
+    let away = disk.with_extension("away");
     assert_eq!(newest().unwrap(), "two");
-    std::fs::rename(&disk, disk.with_extension("away")).unwrap();
-    let e = newest().unwrap_err();
-    assert!(e.kind() == ErrorKind::Io && e.key() == Some("two") && e.message().contains("remove the links to go back"), "{e}");
-    std::fs::rename(disk.with_extension("away"), &disk).unwrap();
+    std::fs::rename(&disk, &away).unwrap();
+    let is_refused = || {
+        let e = newest().unwrap_err();
+        assert!(e.kind() == ErrorKind::Io && e.key() == Some("two") && e.message().contains("remove the links to go back"), "{e}");
+    };
+    is_refused();
+    // It counts as one of those that are kept, and none behind it has its number.
+    all.prune(2).unwrap();
+    is_refused();
+    assert_eq!(names(&all), ["one", "two"]);
+    make(&all, "0 after two", 3).unwrap();
+    assert_eq!(newest().unwrap(), "0 after two");
+    std::fs::rename(&away, &disk).unwrap();
+    assert_eq!((newest().unwrap(), names(&all)), ("0 after two".into(), ["one", "two", "0 after two"].map(String::from).to_vec()));
+    std::fs::remove_dir_all(root.join("0 after two")).unwrap();
     assert_eq!(newest().unwrap(), "two");
     std::fs::remove_dir_all(&disk).unwrap();
-    std::fs::remove_file(&place).unwrap();
+    std::fs::remove_file(root.join("two")).unwrap();
     assert_eq!(newest().unwrap(), "one");
+}
+
+#[test]
+fn an_older_checkpoint_behind_a_link_to_nothing_is_left_where_it_is() {
+    let (root, store) = in_folder(SyncMode::None);
+    let all = Checkpoints::new(&store, "").unwrap();
+    make(&all, "one", 1).unwrap();
+    make(&all, "two", 2).unwrap();
+    let disk = move_to_a_disk(&root, "one");
+    let away = disk.with_extension("away");
+    std::fs::rename(&disk, &away).unwrap();
+    assert_eq!(newest(&store, ""), 2);
+    make(&all, "one", 3).unwrap();
+    assert_eq!(newest(&store, ""), 3);
+    all.prune(1).unwrap();
+    assert_eq!((newest(&store, ""), std::fs::read_link(root.join("one")).unwrap()), (3, disk.clone()));
+    std::fs::rename(&away, &disk).unwrap();
+    all.prune(1).unwrap();
+    assert_eq!((newest(&store, ""), names(&all).len()), (3, 1));
+    std::fs::remove_dir_all(&disk).unwrap();
 }
 
 #[test]
