@@ -1,7 +1,8 @@
 #!/bin/sh
 # flags.sh SOURCES: what a build says to cargo and to the linker, which is seen without compiling Rust: of link-time optimisation in CFLAGS, of a
 # compiler that is not the `cc` in the path, and of a linker that has its target's name; that a build for another machine has nothing of this one's
-# other compilers; which parts are left out; that a library without its functions is refused; and that both libraries are made of cargo's archive, by clang, too.
+# other compilers; which parts are left out; that a library without its functions is refused; that both libraries are made of cargo's archive, by clang, too;
+# and that the Fortran modules are made in projects of older Fortran.
 set -eu
 sources=$(cd "$1" && pwd)
 work=$(mktemp -d)
@@ -88,4 +89,36 @@ if echo 'int main(void) { return 0; }' > empty.c && clang empty.c -o empty 2> lo
     ! clang -fsanitize=address empty.c -o empty 2> log || made clang -fsanitize=address
 else
     echo "left out: clang, which is not there"
+fi
+
+# The Fortran modules as parts of a project whose flags are for older Fortran, and a procedure of that project, in a form that is fixed and free.
+mkdir older
+cat > older/CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.18)
+project(older LANGUAGES C Fortran)
+add_subdirectory("$sources" ozarr)
+add_library(makes OBJECT makes.f90)
+target_link_libraries(makes PRIVATE ozarr::fortran)
+END
+cat > older/makes.f90 <<'END'
+      subroutine makes(stat)
+      use iso_c_binding, only: c_int32_t
+      use ozarr
+      integer(c_int32_t), intent(out) :: stat
+      type(ozarr_dataset) :: ds
+      call ds%create("r.zarr", mode=OZARR_CREATE_NEW, stat=stat)
+      end subroutine
+END
+older() { # OPTION
+    rm -rf made
+    { cmake -S older -B made "$1" "-DOZARR_CARGO=$work/bin/cargo" "-DOZARR_TARGET_DIR=$work/cargo" &&
+        cmake --build made; } > log 2>&1 || { cat log >&2; tell "the Fortran modules in a project with $1"; }
+    echo "the Fortran modules in a project with $1: ok"
+}
+fortran=$(sed -n 's/^CMAKE_Fortran_COMPILER:[A-Z]*=//p' order/CMakeCache.txt)
+if [ -n "$fortran" ] && "$fortran" --version | grep -q 'GNU Fortran'; then
+    for flags in -fno-automatic -std=f2008 -ffixed-form -ffree-line-length-80 -fdefault-integer-8 -fdefault-real-8; do older "-DCMAKE_Fortran_FLAGS=$flags"; done
+    older -DCMAKE_Fortran_FORMAT=FIXED
+else
+    echo "left out: the flags of gfortran, which is not there"
 fi
