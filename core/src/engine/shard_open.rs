@@ -1,5 +1,5 @@
 //! Shards that are kept open with the array, with their indexes decoded: reading one more element of one costs one look at the
-//! file (`fstat`) and one read.
+//! file (`fstatat`) and one read.
 //!
 //! Files are kept open, so that index and data come from one file; one that was replaced, erased, linked or changed since is
 //! opened again. Other stores are asked for the version. A child of `fork` goes on with what is there.
